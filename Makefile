@@ -1,0 +1,73 @@
+# Every target makes the environment it needs; the second time nothing is installed.
+# Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+BENCH  := .venv-bench
+
+# pytest-xdist processes; one BLAS thread in each, or they would compete for the cores.
+JOBS   ?= 2
+SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST  = $(SINGLE) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
+# What an installation depends on: dependencies, and the version in its metadata.
+SOURCES := pyproject.toml src/sparsebounds/_version.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo develop test test-long lint bench clean
+.NOTPARALLEL:  # one pip at a time in an environment
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.base  ## a first look: solves a small problem and proves how good the answer is
+	@$(BIN)/sparsebounds demo
+
+develop: $(VENV)/.test $(VENV)/.lint  ## .venv with all that work on the code needs
+
+test: $(VENV)/.test  ## the tests, in two processes
+	$(PYTEST)
+
+test-long: $(VENV)/.test  ## all tests, the long ones too, with many more random examples
+	SPARSEBOUNDS_LONG=1 $(PYTEST) -m ""
+
+lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environment of their own
+	$(SINGLE) $(BENCH)/bin/python -m benchmarks
+
+clean:  ## removes all that these targets made, the environments included
+	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call make_venv,directory): an environment, unless a working one is there.
+define make_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "sparsebounds needs Python 3.11 or newer, and '$(PYTHON)' is not:" \
+	       "name one that is, as in: make PYTHON=python3.12 $(or $(firstword $(MAKECMDGOALS)),test)" >&2; \
+	  exit 1; }
+	@test -x $(1)/bin/python || { echo "Making $(1) (once) ..."; $(PYTHON) -m venv $(1); }
+endef
+
+$(VENV)/.base: $(SOURCES)
+	$(call make_venv,$(VENV))
+	@echo "Installing sparsebounds into $(VENV) ..."
+	@$(BIN)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.base
+	@echo "Installing what '$*' needs into $(VENV) ..."
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[$*]'
+	@touch $@
+
+$(BENCH)/.bench: $(SOURCES)
+	$(call make_venv,$(BENCH))
+	@echo "Installing sparsebounds and its peers into $(BENCH) ..."
+	@$(BENCH)/bin/python $(PIP_INSTALL) --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,64 @@
+"""Sparse programs with a proved lower bound.
+
+    min F(Xw; y)   with at most k nonzeros in w, or a price l0 for each,   and a ridge or a ball,
+
+after Askari, d'Aspremont and El Ghaoui, "Approximation Bounds for Sparse Programs" (2022).
+
+Importing the package loads nothing else: each public name is fetched from its module when it is
+first used (PEP 562), so that verifying a certificate never loads a solver. A new public name
+is one line in `_HOME` and one below `TYPE_CHECKING`, where type checkers read it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sparsebounds._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from sparsebounds import bounds as bounds
+    from sparsebounds import certificates as certificates
+    from sparsebounds import datasets as datasets
+    from sparsebounds import losses as losses
+    from sparsebounds import matrices as matrices
+    from sparsebounds import penalties as penalties
+    from sparsebounds import testing as testing
+    from sparsebounds.bounds import lower_bound as lower_bound
+    from sparsebounds.bounds import screen as screen
+    from sparsebounds.certificates import Certificate as Certificate
+    from sparsebounds.program import Program as Program
+
+# Public name -> the module it lives in.
+_HOME: dict[str, str] = {
+    "Program": "sparsebounds.program",
+    "lower_bound": "sparsebounds.bounds",
+    "screen": "sparsebounds.bounds",
+    "Certificate": "sparsebounds.certificates",
+}
+
+# Public modules.
+_MODULES: tuple[str, ...] = (
+    "bounds",
+    "certificates",
+    "datasets",
+    "losses",
+    "matrices",
+    "penalties",
+    "testing",
+)
+
+__all__ = ["__version__", *_MODULES, *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value  # the next access does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,33 @@
+"""Array namespaces: the one place that knows which library an array came from.
+
+Losses and penalties are written once against the Python array API standard; what
+they receive (NumPy, array_api_strict, torch, CuPy) decides where they run.
+Bounds and certificates are always evaluated in NumPy float64 on the host.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from array_api_compat import array_namespace
+
+Array: TypeAlias = Any
+"""An array of any library that follows the array API standard."""
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+"""A NumPy float64 array."""
+
+Index: TypeAlias = npt.NDArray[np.int64]
+"""A NumPy array of feature or row indices."""
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+"""A NumPy boolean array."""
+
+
+def namespace(*arrays: Array) -> ModuleType:
+    """The array API namespace shared by `arrays`; Python scalars and None are ignored."""
+    module: ModuleType = array_namespace(*arrays)
+    return module

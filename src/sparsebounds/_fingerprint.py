@@ -1,0 +1,38 @@
+"""Fingerprint of a data set: its shape, a hash of y, weights and offset, a checksum of X.
+
+The checksum is bilinear, sum_ij r_i c_j bits64(x_ij) mod 2^64, for two seeded pairs of odd
+multipliers r, c. A sum does not depend on its order, so every memory layout, chunking,
+sparse or dense storage, and float32 or its float64 value give the same number in one pass.
+It recognises other data; it is not a cryptographic hash. Soundness never rests on it: a
+verifier recomputes both bounds from the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Vector
+from sparsebounds.matrices import Matrix
+
+SEEDS = ((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F), (0x165667B19E3779F9, 0xD6E8FEB86659FD93))
+
+
+def multipliers(count: int, seed: int) -> npt.NDArray[np.uint64]:
+    """`count` odd 64-bit numbers: a mixing of seed + index."""
+    x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return (x ^ (x >> np.uint64(31))) | np.uint64(1)
+
+
+def fingerprint(matrix: Matrix, y: Vector, weights: Vector, offset: Vector | None) -> str:
+    """The data set's identity as a short string."""
+    n, m = matrix.shape
+    digest = hashlib.sha256()
+    for vector in (y, weights, np.zeros(n) if offset is None else offset):
+        digest.update(np.ascontiguousarray(vector + 0.0, dtype="<f8").tobytes())
+    sums = (matrix.checksum(multipliers(n, row), multipliers(m, col)) for row, col in SEEDS)
+    return f"{n}x{m}-{digest.hexdigest()[:16]}-" + "".join(f"{total:016x}" for total in sums)

@@ -1,0 +1,59 @@
+"""Directed rounding: floats that are proved to lie above or below an exact value.
+
+Round-to-nearest errs by at most half a unit in the last place, so the next float up
+(or down) after each operation is a bound of the exact result, subnormals and overflow
+included. Inner products err by at most g_n |x| |a| with g_n = n u / (1 - n u) and
+u = 2^-53, whatever the order of summation and with or without fused multiply-add, plus
+n 2^-1074 for underflow (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+
+from sparsebounds._array import Vector
+
+U = 2.0**-53
+"""Unit roundoff of float64."""
+
+TINY = 2.0**-1074
+"""The smallest positive float64."""
+
+Number = TypeVar("Number", float, Vector)
+
+
+def up(x: Number) -> Number:
+    """The next float above x."""
+    return np.nextafter(x, np.inf)  # type: ignore[return-value]
+
+
+def down(x: Number) -> Number:
+    """The next float below x."""
+    return np.nextafter(x, -np.inf)  # type: ignore[return-value]
+
+
+def sum_up(x: Vector) -> float:
+    """A float at least the exact sum of the floats x; inf where that is not finite."""
+    if not np.all(np.isfinite(x)):
+        return math.inf if not np.any(np.isneginf(x)) else math.nan
+    try:
+        return math.nextafter(math.fsum(x.tolist()), math.inf) if x.size else 0.0
+    except OverflowError:
+        return math.inf
+
+
+def gamma(n: int) -> float:
+    """g_n = n u / (1 - n u), rounded up: the relative error bound of n roundings."""
+    return up(up(n * U) / down(1.0 - n * U))
+
+
+def norm_up(x: Vector) -> float:
+    """A float at least the Euclidean norm of x."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    scaled = up(np.abs(x) / largest)
+    return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)

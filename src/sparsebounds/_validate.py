@@ -1,0 +1,180 @@
+"""Checks of users' arguments. Every error names the argument and the remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Mask, Vector
+from sparsebounds._errors import InputError, InputTypeError
+
+LARGEST = 1e150
+"""Numbers beyond this overflow when squared."""
+
+
+def exactly_one(**arguments: Any) -> None:
+    """Exactly one of the arguments is given (not None)."""
+    given = [name for name, value in arguments.items() if value is not None]
+    names = " and ".join(arguments)
+    if not given:
+        raise InputError(f"Neither {names.replace(' and ', ' nor ')} was given; pass one of them.")
+    if len(given) > 1:
+        raise InputError(f"Both {names} were given; pass only one of them.")
+
+
+def cardinality(k: Any) -> int:
+    """k as an int >= 0."""
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise InputTypeError(f"k={k!r} must be an integer: the largest number of nonzeros.")
+    if k < 0:
+        raise InputError(f"k={k} is negative; pass the largest number of nonzeros, 0 or more.")
+    return int(k)
+
+
+def positive_number(name: str, value: Any) -> float:
+    """A finite float > 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(f"{name}={value!r} must be a number greater than 0.")
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(f"{name}={value!r} must be finite and greater than 0.")
+    return number
+
+
+def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> float | Vector:
+    """A positive number, or a vector with one number a feature."""
+    if np.ndim(value) == 0:
+        return positive_number(name, value)
+    numbers = real_vector(name, value, m, "feature")
+    if np.any(numbers < 0) or (not zero_allowed and np.any(numbers == 0)):
+        least = "0 or more" if zero_allowed else "greater than 0"
+        raise InputError(f"{name} holds {numbers.min():g}; every entry must be {least}.")
+    return numbers
+
+
+def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
+    """A finite float64 vector of the given length."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional; its shape is {array.shape}. Try {name}.ravel()."
+        )
+    if len(array) != length:
+        raise InputError(
+            f"{name} has {len(array)} entries, but X has {length} {per}s; pass one a {per}."
+        )
+    vector = array.astype(np.float64)
+    if not np.all(np.isfinite(vector)):
+        where = int(np.flatnonzero(~np.isfinite(vector))[0])
+        kind = "NaN" if np.isnan(vector[where]) else "infinity"
+        raise InputError(f"{name} holds {kind} at position {where}; drop or impute such rows.")
+    if np.any(np.abs(vector) > LARGEST):
+        raise InputError(f"{name} holds values beyond {LARGEST:g}; rescale it.")
+    return vector
+
+
+def sample_weights(value: Any, n: int) -> tuple[Vector, Mask | None]:
+    """Weights of the rows kept, and which rows those are (None: all)."""
+    if value is None:
+        return np.ones(n), None
+    weights = real_vector("sample_weight", value, n, "row")
+    if np.any(weights < 0):
+        raise InputError(
+            f"sample_weight holds {weights.min():g}; weights must be 0 or more (0 drops a row)."
+        )
+    keep = weights > 0
+    if not keep.any():
+        raise InputError("sample_weight is all zero, which drops every row; weigh some rows.")
+    return (weights, None) if keep.all() else (weights[keep], keep)
+
+
+def response_labels(y: Any, n: int) -> Any:
+    """y as a one-dimensional array of n entries of any kind."""
+    array = np.asarray(y)
+    if array.ndim != 1:
+        raise InputError(f"y must be one-dimensional; its shape is {array.shape}. Try y.ravel().")
+    if len(array) != n:
+        raise InputError(f"y has {len(array)} entries, but X has {n} rows; pass one a row.")
+    if array.dtype.kind == "c":
+        raise InputTypeError("y is complex; it must hold real numbers or class labels.")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise InputError("y holds NaN or infinity; drop such rows.")
+    return array
+
+
+def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
+    """y coded -1 and +1 (the larger label), and the two labels in that order."""
+    try:
+        labels = np.unique(y)
+    except TypeError as error:
+        raise InputTypeError("y mixes labels that cannot be sorted; use one type.") from error
+    values = labels.tolist()
+    if labels.dtype.kind in "fiu" and set(values) <= {-1, 1}:
+        return np.asarray(y, dtype=np.float64), (-1, 1)
+    if len(values) != 2:
+        shown = ", ".join(repr(label) for label in values[:5]) + (", ..." if len(values) > 5 else "")
+        raise InputError(
+            f"y holds {len(values)} classes ({shown}), but this loss needs exactly two; "
+            "code y with two labels, or choose loss='squared' for a real response."
+        )
+    return np.where(y == labels[1], 1.0, -1.0), (values[0], values[1])
+
+
+def feature_names(value: Any, m: int) -> tuple[str, ...]:
+    """m distinct names."""
+    names = tuple(str(name) for name in value)
+    if len(names) != m:
+        raise InputError(f"feature_names has {len(names)} entries, but X has {m} columns.")
+    if len(set(names)) < m:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"feature_names holds {twice!r} more than once; names must differ.")
+    return names
+
+
+def features(argument: str, chosen: Any, m: int, names: tuple[str, ...] | None) -> Mask:
+    """A mask of the chosen features, given by index or by name."""
+    mask = np.zeros(m, dtype=np.bool_)
+    if chosen is None:
+        return mask
+    if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
+        chosen = [chosen]
+    for feature in chosen:
+        mask[_feature_index(argument, feature, m, names)] = True
+    return mask
+
+
+def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] | None) -> int:
+    if isinstance(feature, str):
+        if names is None:
+            raise InputError(
+                f"{argument} names the feature {feature!r}, but X has no column names; "
+                "pass a data frame, feature_names=, or column indices."
+            )
+        if feature not in names:
+            raise InputError(f"{argument} names {feature!r}, which is not a column of X.")
+        return names.index(feature)
+    if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, Integral):
+        raise InputTypeError(
+            f"{argument} holds {feature!r}; pass column indices or names (np.flatnonzero of a mask)."
+        )
+    if not 0 <= feature < m:
+        raise InputError(f"{argument} holds {feature}, but columns go from 0 to {m - 1}.")
+    return int(feature)
+
+
+def sign_mask(positive: Any, m: int) -> Mask:
+    """positive=True, False or a boolean mask, as a mask."""
+    if isinstance(positive, (bool, np.bool_)):
+        return np.full(m, bool(positive))
+    mask = np.asarray(positive)
+    if mask.dtype != np.bool_ or mask.shape != (m,):
+        raise InputError(
+            f"positive must be True, False or a boolean mask of {m} entries, one a feature."
+        )
+    return mask.copy()

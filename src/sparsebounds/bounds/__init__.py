@@ -1,0 +1,45 @@
+"""Bounds: pure functions of a program and dual vectors, valid in floating point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds.cardinality import Cover, best_cover, cardinality_curve
+from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair
+from sparsebounds.bounds.lower import bound_at
+from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.bounds.screening import Screening, screen, screen_at
+from sparsebounds.bounds.upper import null_up, objective_up
+from sparsebounds.program import Program
+
+
+def lower_bound(program: Program, a: Vector) -> float:
+    """The proved lower bound on the optimum at any dual vector a, in floating point.
+
+    `a` has one number a row; it is repaired into the domain of F* by itself, so it need not
+    be feasible, let alone optimal: F'(z) at any prediction z is a good choice. Several
+    vectors (one a row of a matrix) prove the better bound that cardinality is an integer.
+    """
+    vectors = np.atleast_2d(np.asarray(a))
+    return best_cover(program, [dual_point(program, vector) for vector in vectors]).lower
+
+
+__all__ = [
+    "ROOT",
+    "Cover",
+    "DualPoint",
+    "Node",
+    "Screening",
+    "best_cover",
+    "bound_at",
+    "cardinality_curve",
+    "dual_point",
+    "dual_point_at",
+    "lower_bound",
+    "null_up",
+    "objective_up",
+    "repair",
+    "screen",
+    "screen_at",
+]

@@ -1,0 +1,77 @@
+"""Cardinality is an integer: a better bound from several dual vectors.
+
+A support has exactly j counted features for one integer j, and the best dual vector may
+differ with j. With one price l0 for all,
+
+    lower = min_j max_a [ -F*(a) - R_j(a) + l0 j ],
+
+R_j(a) the gain of the best j features (S_j / (2 ridge) or sqrt(ball S_j)). This is never
+below, and often above, the best Lagrangian bound max_a min_j. In the k forms, and with
+several prices, the best single vector is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._rounding import down, sum_up, up
+from sparsebounds.bounds.dual import DualPoint
+from sparsebounds.bounds.lower import (
+    bound_at,
+    one_price,
+    prefix_gains_up,
+    ridge_gains,
+    squares_up,
+)
+from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A lower bound and its proof: nodes that cover every support, each with a dual point."""
+
+    lower: float
+    nodes: tuple[Node, ...]
+    points: tuple[int, ...]
+    """For each node, the position of its dual point in the sequence given."""
+
+
+def best_cover(program: Program, points: Sequence[DualPoint]) -> Cover:
+    """The best bound that these dual points prove together."""
+    if one_price(program) is None or len(points) == 1:
+        bounds = [bound_at(program, point) for point in points]
+        best = int(np.argmax(bounds))
+        return Cover(bounds[best], (ROOT,), (best,))
+    curves = np.stack([cardinality_curve(program, point) for point in points])
+    winner = np.argmax(curves, axis=0)
+    starts = np.flatnonzero(np.diff(winner, prepend=-1))
+    ends = np.append(starts[1:] - 1, len(winner) - 1)
+    nodes = tuple(Node(low=int(i), high=int(j)) for i, j in zip(starts, ends, strict=True))
+    used = tuple(int(winner[start]) for start in starts)
+    lower = min(
+        bound_at(program, points[p], node) for p, node in zip(used, nodes, strict=True)
+    )
+    return Cover(lower, nodes, used)
+
+
+def cardinality_curve(program: Program, point: DualPoint) -> Vector:
+    """For j = 0, 1, ..., a proved lower bound over supports of exactly j counted features."""
+    price = one_price(program)
+    if price is None:
+        raise ValueError("The cardinality curve needs one price l0 for all free features.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if program.ball is None:
+            # Without its price: q_j = reach_j^2 / (2 ridge_j).
+            gains = up(ridge_gains(program, point, program.ridges) + program.prices)
+        else:
+            gains = squares_up(point.reach)
+        base = sum_up(gains[program.always])
+        gain = prefix_gains_up(program, base, gains[program.free])
+        curve = down(down(-point.conjugate - gain) + down(price * np.arange(len(gain))))
+    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)

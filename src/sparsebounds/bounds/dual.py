@@ -1,0 +1,130 @@
+"""A dual vector, repaired into dom F*, with what every bound needs of it.
+
+Weak duality holds at ANY a in dom F*, converged or not:
+
+    objective(w, b) >= -F*(a) + sum_j w_j x_j.a + b sum(a) + penalty(w).
+
+A dual vector is kept per sample, as t_i = a_i / p_i: then membership of dom F* is a
+comparison of floats, and the exact a_i = s_i t_i / sum(s) needs no rounding of the shares
+p_i. With an intercept the exact sum(a) is as good as 0 only up to rounding; the bound pays
+|sum(a)| times a certified bound of |b| (`bounds.intercept`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds import _validate as check
+from sparsebounds._array import Vector
+from sparsebounds._rounding import TINY, U, down, norm_up, sum_up, up
+from sparsebounds.bounds.intercept import intercept_bound
+from sparsebounds.bounds.upper import null_up, weighted_mean_up
+from sparsebounds.losses.base import ULPS
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A point of dom F* and its scores."""
+
+    t: Vector
+    """The repaired dual vector per sample, t_i = a_i / p_i."""
+
+    conjugate: float
+    """A float at least F*(a), plus what rounding of the intercept's equation costs."""
+
+    scores: Vector
+    """X^T a, computed."""
+
+    radius: Vector
+    """A bound of the rounding error of `scores`."""
+
+    reach: Vector
+    """A float at least |x_j.a|; at least max(0, -x_j.a) where w_j >= 0 is asked."""
+
+    ceiling: float
+    """No bound may exceed this: models above it were left out of account (intercept only)."""
+
+
+def dual_point(program: Program, a: Vector) -> DualPoint:
+    """The dual point at a = F'(z), or at any other vector: clipped, balanced, then scored."""
+    vector = check.real_vector("a", a, program.n, "row")
+    return dual_point_at(program, repair(program, vector / program.F.p))
+
+
+def repair(program: Program, t: Vector) -> Vector:
+    """The per-sample dual t, clipped into the domain and then balanced for the intercept.
+
+    In that order: the domain holds 0 and is convex, so scaling one sign towards 0 stays
+    inside, whereas clipping after balancing would unbalance the sum again.
+    """
+    t = np.clip(program.loss.clip(program.y, t), -check.LARGEST, check.LARGEST)
+    if not program.fit_intercept:
+        return t
+    # Twice: the second round removes the rounding of the first.
+    return _balanced(program, _balanced(program, t))
+
+
+def dual_point_at(program: Program, t: Vector) -> DualPoint:
+    """The dual point at t, which must lie in the domain already (as `repair` leaves it)."""
+    if not np.array_equal(program.loss.clip(program.y, t), t):
+        raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
+    weighted = program.weights * t
+    mass = math.fsum(program.weights)
+    least = down(mass)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = program.matrix.scores(weighted) / mass
+        # s_i t_i is rounded once, the quotient once and the mass once.
+        radius = up(
+            program.matrix.score_radius(weighted)
+            + up(program.matrix.norms * up(2.0 * U * norm_up(weighted)))
+        )
+        radius = up(up(radius / least) + up(4.0 * U * np.abs(scores)) + TINY)
+        signed = np.where(program.positive, -scores, np.abs(scores))
+        reach = np.maximum(up(signed + radius), 0.0)
+    conjugate, ceiling = conjugate_up(program, t), math.inf
+    if program.fit_intercept:
+        ceiling = null_up(program)
+        # fsum is exact up to its own rounding; the products are exact for unit weights.
+        imbalance = up(abs(math.fsum(weighted)))
+        if np.any(program.weights != 1.0):
+            imbalance = up(imbalance + up(2.0 * U * sum_up(np.abs(weighted))))
+        reach_b = intercept_bound(program, ceiling, conjugate_up(program, np.zeros(program.n)))
+        conjugate = up(conjugate + up(up(imbalance / least) * reach_b))
+    return DualPoint(
+        t=t,
+        conjugate=math.inf if math.isnan(conjugate) else float(conjugate),
+        scores=scores,
+        radius=radius,
+        reach=np.where(np.isnan(reach), np.inf, reach),
+        ceiling=ceiling,
+    )
+
+
+def conjugate_up(program: Program, t: Vector) -> float:
+    """A float at least F*(a) = sum_i p_i (loss*(y_i, t_i) - t_i o_i)."""
+    loss, y = program.loss, program.y
+    with np.errstate(over="ignore", invalid="ignore"):
+        slack = up(up(ULPS * U * loss.conjugate_terms(y, t)) + ULPS * TINY)
+        value = up(loss.conjugate(y, t) + slack)
+        if program.offset is not None:
+            value = up(value + up(-t * program.offset))
+    return weighted_mean_up(program, np.where(np.isnan(value), np.inf, value))
+
+
+def _balanced(program: Program, t: Vector) -> Vector:
+    """t with sum_i s_i t_i = 0 up to rounding, inside the domain if t was."""
+    weighted = program.weights * t
+    lo, hi = program.loss.domain(program.y)
+    if np.all(np.isinf(lo)) and np.all(np.isinf(hi)):
+        return t - math.fsum(weighted) / math.fsum(program.weights)
+    gain = math.fsum(weighted[weighted > 0])
+    drop = -math.fsum(weighted[weighted < 0])
+    if gain > drop:
+        return np.where(t > 0, t * (drop / gain), t)
+    if drop > gain:
+        return np.where(t < 0, t * (gain / drop), t)
+    return t

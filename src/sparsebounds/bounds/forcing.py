@@ -1,0 +1,163 @@
+"""Lower bounds with one feature forced in, or forced out: all features in one go.
+
+From one dual point, for each open feature i, a bound over supports that hold i and one over
+supports that do not. The gain of the best support changes by one exchange: with q_[c] the
+worst gain taken and q_[c+1] the best left out,
+
+    force i in:   G                       if i is taken,  G - q_[c] + q_i    else  (k forms)
+    force i out:  G - q_i + q_[c+1]       if i is taken,  G                  else
+
+in the l0 forms nothing is exchanged: G + min(0, q_i - l0_i) and G - max(0, q_i - l0_i). The
+ball forms compare square roots of such sums, which is sharper than fixing eta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._rounding import U, down, sum_up, up
+from sparsebounds.bounds.dual import DualPoint
+from sparsebounds.bounds.lower import (
+    best_eta,
+    one_price,
+    prefix_gains_up,
+    ridge_gains,
+    squares_up,
+)
+from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.program import Program
+
+TABLE = 20_000_000
+"""Largest feature x cardinality table for the direct rule of l0 + ball."""
+
+
+@dataclass(frozen=True)
+class ForcedBounds:
+    """Bounds for each open feature: over supports that hold it, and that do not."""
+
+    features: Index
+    inside: Vector
+    outside: Vector
+    quadratic: Vector
+    """`inside` at a fixed curvature, which leaves curvature/2 |w_i - center_i|^2 to spare."""
+
+    curvature: Vector
+    """That curvature: ridge_i, or the multiplier eta of the ball."""
+
+
+def forced_bounds(program: Program, point: DualPoint, node: Node = ROOT) -> ForcedBounds:
+    """The bounds at this dual point for the open features of the node."""
+    mandatory, chosen = node.masks(program)
+    features = np.flatnonzero(chosen)
+    budget = node.counts(program, len(features))[1] if program.l0 is None else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = squares_up(point.reach)
+        eta = 1.0
+        if program.ball is not None:
+            eta = _curvature(program, squares, mandatory, chosen, budget)
+        ridges = program.ridges if program.ball is None else np.full(program.m, eta)
+        gains = ridge_gains(program, point, ridges)
+        base = sum_up(gains[mandatory])
+        if program.ball is not None:
+            base = up(base + up(0.5 * up(eta * program.ball)))
+        into, out = _exchange(base, gains[chosen], budget)
+        quadratic = into
+        if program.ball is not None:
+            direct = _direct(program, squares, mandatory, chosen, budget)
+            into, out = (np.minimum(a, b) for a, b in zip((into, out), direct, strict=True))
+    return ForcedBounds(
+        features,
+        _bound(point, into),
+        _bound(point, out),
+        _bound(point, quadratic),
+        ridges[features],
+    )
+
+
+def _bound(point: DualPoint, gain: Vector) -> Vector:
+    bound = down(-point.conjugate - gain)
+    return np.where(np.isnan(bound), -math.inf, bound)
+
+
+def _exchange(base: float, gains: Vector, budget: int | None) -> tuple[Vector, Vector]:
+    """Gains of the best support with each feature forced in, and forced out, rounded up.
+
+    `budget` None: every positive gain is taken (l0 forms); otherwise the `budget` best.
+    """
+    if budget is None:
+        total = up(base + sum_up(gains[gains > 0]))
+        return up(total + np.minimum(gains, 0.0)), up(total - np.maximum(gains, 0.0))
+    if budget <= 0:
+        # Nothing more may be taken: forcing a feature in leaves no support.
+        return np.full(len(gains), -math.inf), np.full(len(gains), up(base))
+    if budget >= len(gains):
+        total = up(base + sum_up(gains))
+        return np.full(len(gains), total), up(total - gains)
+    order = np.argpartition(-gains, (budget - 1, budget))
+    taken = np.zeros(len(gains), dtype=np.bool_)
+    taken[order[:budget]] = True
+    total = up(base + sum_up(gains[taken]))
+    worst, next_best = gains[order[budget - 1]], gains[order[budget]]
+    into = np.where(taken, total, up(up(total - worst) + gains))
+    out = np.where(taken, up(up(total - gains) + next_best), total)
+    return into, out
+
+
+def _curvature(
+    program: Program, squares: Vector, mandatory: Mask, chosen: Mask, budget: int | None
+) -> float:
+    """The multiplier eta of the ball at this dual point (any positive number is valid)."""
+    if budget is None:
+        return best_eta(program, squares, mandatory, chosen)
+    q = squares[chosen]
+    best = np.sort(q)[len(q) - budget :] if 0 < budget < len(q) else q[: max(0, budget)]
+    total = float(np.sum(squares[mandatory]) + np.sum(best))
+    return max(math.sqrt(total / float(program.ball or 1.0)), np.finfo(float).tiny)
+
+
+def _direct(
+    program: Program, squares: Vector, mandatory: Mask, chosen: Mask, budget: int | None
+) -> tuple[Vector, Vector]:
+    """The same in the ball forms without fixing eta: square roots of exchanged sums."""
+    assert program.ball is not None
+    base, q = sum_up(squares[mandatory]), squares[chosen]
+    if budget is not None:
+        into, out = _exchange(base, q, budget)
+        return _root_up(program.ball, into), _root_up(program.ball, out)
+    into, out = np.full(len(q), math.inf), np.full(len(q), math.inf)
+    price = one_price(program)
+    if price is None or price == 0.0 or len(q) == 0:
+        return into, out
+    paid = down(price * (np.arange(len(q) + 2) + np.count_nonzero(mandatory & program.free)))
+    curve = up(prefix_gains_up(program, base, q) - paid[:-1])
+    peak = int(np.argmax(curve))
+    order = np.argsort(-q, kind="stable")
+
+    # Forced in: max_j sqrt(ball (base + q_i + S_j)) - l0 (j + 1). S_j may count i twice, which
+    # only weakens the bound. Increments of a square root fall as its argument grows, so once
+    # `curve` (the same without i) has clearly begun to fall, no later j is the maximum.
+    fallen = np.flatnonzero(curve[peak:] < curve[peak] * (1.0 - 1e-9) - 1e-300)
+    last = peak + int(fallen[0]) if len(fallen) else len(q)
+    if last * len(q) <= TABLE:
+        into = np.full(len(q), -math.inf)
+        best = np.concatenate(([0.0], np.cumsum(q[order[:last]])))
+        best = up(up(best * (1.0 + 2.0 * U * (last + 2.0))) + base)
+        for j in range(last):
+            into = np.maximum(into, up(_root_up(program.ball, up(best[j] + q)) - paid[j + 1]))
+
+    # Forced out: only a feature among the best `peak` changes anything.
+    if peak * len(q) <= TABLE:
+        for i in order[:peak]:
+            gains = prefix_gains_up(program, base, np.delete(q, i))
+            out[i] = np.max(up(gains - paid[: len(q)]))
+    return into, out
+
+
+def _root_up(ball: float, total: Vector) -> Vector:
+    """sqrt(ball * total) rounded up; -inf (no support) stays."""
+    root = up(np.sqrt(up(ball * np.maximum(total, 0.0))))
+    return np.where(np.isneginf(total), total, root)

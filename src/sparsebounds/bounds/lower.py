@@ -1,0 +1,117 @@
+"""The lower bound at a dual point, for each form and any node.
+
+With reach_j >= |x_j.a| the bound is -F*(a) - G, where G is the largest gain of a support:
+
+    k + ridge    sum of the best q_j,               q_j = reach_j^2 / (2 ridge_j)
+    l0 + ridge   sum of the best q_j - l0_j
+    k + ball     sqrt(ball * sum of the best q_j),  q_j = reach_j^2
+    l0 + ball    max_j sqrt(ball * S_j) - l0 j                          (one price)
+                 min_eta eta ball/2 + sum of the best q_j/(2 eta) - l0_j     (several)
+
+Mandatory features (always in, or in the node) are taken whatever their gain; of the open
+ones, as many of the best as the node's counts allow. Everything is rounded so that the
+result is at most the exact dual value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebounds._array import Mask, Vector
+from sparsebounds._rounding import U, down, sum_up, up
+from sparsebounds.bounds.dual import DualPoint
+from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.program import Program
+
+
+def bound_at(program: Program, point: DualPoint, node: Node = ROOT) -> float:
+    """A proved lower bound over the supports of the node; inf where the node is empty."""
+    mandatory, chosen = node.masks(program)
+    low, high = node.counts(program, int(np.count_nonzero(chosen)))
+    if low > high:
+        return math.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        gain = _largest_gain(program, point, mandatory, chosen, low, high)
+        bound = down(-point.conjugate - gain)
+    return -math.inf if math.isnan(bound) else min(float(bound), point.ceiling)
+
+
+def one_price(program: Program) -> float | None:
+    """The price l0 where all free features have the same one, else None."""
+    if program.l0 is None:
+        return None
+    prices = program.prices[program.free]
+    if prices.size == 0 or np.all(prices == prices[0]):
+        return float(prices[0]) if prices.size else 0.0
+    return None
+
+
+def squares_up(reach: Vector) -> Vector:
+    """reach^2, rounded up."""
+    return up(reach * reach)
+
+
+def ridge_gains(program: Program, point: DualPoint, ridges: Vector | float) -> Vector:
+    """q_j - l0_j with q_j = reach_j^2 / (2 ridge_j), rounded up (l0_j = 0 in the k forms)."""
+    return up(up(squares_up(point.reach) / (2.0 * ridges)) - program.prices)
+
+
+def best_sum_up(gains: Vector, low: int, high: int) -> float:
+    """A float at least the largest sum of low to high of the gains."""
+    count = min(max(int(np.count_nonzero(gains > 0)), low), high)
+    if count == 0:
+        return 0.0
+    if count < len(gains):
+        gains = np.partition(gains, len(gains) - count)[len(gains) - count :]
+    return sum_up(gains)
+
+
+def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
+    """For j = 0, 1, ...: a float at least the gain of the best j open features, prices aside.
+
+    base + S_j in the ridge forms, sqrt(ball (base + S_j)) in the ball forms.
+    """
+    best = np.concatenate(([0.0], np.cumsum(np.sort(gains)[::-1])))
+    # A running sum of j terms errs by at most g_j <= 2 j u relatively: all terms are >= 0.
+    sums = up(up(best * (1.0 + 2.0 * U * (np.arange(len(best)) + 2.0))) + base)
+    return sums if program.ball is None else up(np.sqrt(up(program.ball * sums)))
+
+
+def best_eta(program: Program, squares: Vector, mandatory: Mask, chosen: Mask) -> float:
+    """The eta that nearly minimises eta ball/2 + sum_j max(0, q_j/(2 eta) - l0_j).
+
+    Sorted by q_j / l0_j, the active set is a prefix and eta^2 = (its sum of q) / ball. Any
+    eta > 0 gives a valid bound, so this is plain floating point.
+    """
+    assert program.ball is not None
+    q, price = squares[chosen], program.prices[chosen]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(q > 0, q / price, 0.0)
+    order = np.argsort(-ratio, kind="stable")
+    total = float(np.sum(squares[mandatory])) + np.concatenate(([0.0], np.cumsum(q[order])))
+    eta = np.sqrt(total / program.ball)
+    entering = np.append(q[order] > 2.0 * eta[:-1] * price[order], False)
+    return max(float(eta[int(np.argmin(entering))]), np.finfo(float).tiny)
+
+
+def _largest_gain(
+    program: Program, point: DualPoint, mandatory: Mask, chosen: Mask, low: int, high: int
+) -> float:
+    if program.ball is None:
+        gains = ridge_gains(program, point, program.ridges)
+        return up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
+    squares = squares_up(point.reach)
+    if program.l0 is None:
+        total = up(sum_up(squares[mandatory]) + best_sum_up(squares[chosen], low, high))
+        return up(math.sqrt(up(program.ball * total)))
+    price = one_price(program)
+    if price is not None:
+        gains = prefix_gains_up(program, sum_up(squares[mandatory]), squares[chosen])
+        paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
+        return float(np.max(up(gains[low : high + 1] - paid)))
+    eta = best_eta(program, squares, mandatory, chosen)
+    gains = ridge_gains(program, point, eta)
+    best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
+    return up(best + up(0.5 * up(eta * program.ball)))

@@ -1,0 +1,91 @@
+"""Screening: what one dual vector and one feasible value prove about every optimum.
+
+A feature is out of every optimum if the bound with it forced in exceeds `upper`, the value
+of a feasible model; in every optimum if the bound with it forced out does. Strictly, so that
+ties keep every optimum. And an optimum with w_i != 0 satisfies
+
+    curvature_i / 2 (w_i - center_i)^2 <= upper - (bound with i forced in),
+
+center_i = -x_i.a / curvature_i (its positive part where w_i >= 0 is asked), because the
+penalised problem is strongly convex around the minimiser that the bound assumes. That box
+may exclude 0, which fixes the sign.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import InputError
+from sparsebounds._rounding import down, up
+from sparsebounds.bounds.dual import DualPoint, dual_point
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What is proved of every optimal model, on the program's own columns."""
+
+    fixed_in: Index
+    """Free features that every optimum uses."""
+
+    fixed_out: Index
+    """Free features that no optimum uses."""
+
+    signs: npt.NDArray[np.int8] = field(repr=False)
+    """+1 or -1: the sign of w_i in every optimum with w_i != 0; 0: not determined."""
+
+    low: Vector = field(repr=False)
+    """low_i <= w_i in every optimum with w_i != 0."""
+
+    high: Vector = field(repr=False)
+    """w_i <= high_i in every optimum with w_i != 0."""
+
+
+def screen(program: Program, a: Vector, upper: float) -> Screening:
+    """Features proved in or out of every optimum, with signs and boxes.
+
+    Parameters
+    ----------
+    program : Program
+    a : array of n numbers
+        Any dual vector; the closer to the optimum of the dual, the more is proved.
+    upper : float
+        The objective of any feasible model, or a bound above it.
+    """
+    return screen_at(program, dual_point(program, a), upper)
+
+
+def screen_at(program: Program, point: DualPoint, upper: float, node: Node = ROOT) -> Screening:
+    """`screen` at an evaluated dual point, within the supports of a node."""
+    if math.isnan(upper):
+        raise InputError("upper is NaN; pass the objective of a feasible model.")
+    low, high = np.full(program.m, -math.inf), np.full(program.m, math.inf)
+    low[program.positive] = 0.0
+    low[program.never], high[program.never] = 0.0, 0.0
+    forced = forced_bounds(program, point, node)
+    i = forced.features
+    fixed_in, fixed_out = i[forced.outside > upper], i[forced.inside > upper]
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        bend = forced.curvature
+        half = up(np.sqrt(up(up(2.0 * np.maximum(up(upper - forced.quadratic), 0.0)) / bend)))
+        width = up(half + up(point.radius[i] / bend))
+        center = -point.scores[i] / bend
+        center = np.where(program.positive[i], np.maximum(center, 0.0), center)
+        # center is rounded once: a unit in its last place on either side.
+        box_low = np.nan_to_num(down(down(center) - width), nan=-math.inf)
+        box_high = np.nan_to_num(up(up(center) + width), nan=math.inf)
+    low[i] = np.maximum(low[i], box_low)
+    high[i] = np.minimum(high[i], box_high)
+    low[fixed_out], high[fixed_out] = 0.0, 0.0
+    signs = (low > 0).astype(np.int8) - (high < 0).astype(np.int8)
+    # A nonnegative coefficient that is not 0 is positive.
+    signs[program.positive & (high > 0)] = 1
+    return Screening(fixed_in, fixed_out, signs, low, high)

@@ -1,0 +1,58 @@
+"""Upper bounds: the objective at a model, rounded up.
+
+Predictions are enclosed in [z - radius, z + radius]; a convex loss is largest at an end.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._rounding import TINY, U, down, sum_up, up
+from sparsebounds.losses.base import ULPS
+from sparsebounds.program import Program
+
+
+def weighted_mean_up(program: Program, values: Vector) -> float:
+    """A float at least sum_i s_i values_i / sum(s), for floats `values`."""
+    total = sum_up(up(program.weights * values))
+    mass = math.fsum(program.weights)
+    return up(total / (down(mass) if total >= 0 else up(mass)))
+
+
+def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
+    """A float at least the exact objective at (w, b) on the program's own columns.
+
+    inf where the model breaks a constraint, checked exactly.
+    """
+    if not math.isfinite(program.regularizer(w)):
+        return math.inf
+    support = np.flatnonzero(w)
+    z, radius = program.matrix.image(support, w[support])
+    for shift in (b, program.offset):
+        if shift is not None:
+            z = z + shift
+            radius = up(radius + 2.0 * U * np.abs(z))
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = (down(z - radius), up(z + radius))
+        loss_up = np.maximum(*(_value_up(program, end) for end in ends))
+        value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
+    charged = support[program.free[support]]
+    value = up(value + sum_up(program.prices[charged]))
+    if program.ball is None:
+        half = 0.5 * program.ridges[support]
+        value = up(value + sum_up(up(half * up(w[support] ** 2))))
+    return float(value)
+
+
+def null_up(program: Program) -> float:
+    """A float at least the objective of the best intercept-only (or zero) model."""
+    return objective_up(program, np.zeros(program.m), program.null_intercept)
+
+
+def _value_up(program: Program, z: Vector) -> Vector:
+    loss, y = program.loss, program.y
+    slack = up(ULPS * U * loss.value_terms(y, z)) + ULPS * TINY
+    return up(loss.value(y, z) + up(slack))

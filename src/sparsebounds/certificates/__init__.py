@@ -1,0 +1,19 @@
+"""Certificates: build, save, load and verify, without any solver."""
+
+from __future__ import annotations
+
+from sparsebounds._errors import CertificateError
+from sparsebounds.certificates.certificate import Certificate, Leaf, Problem, leaf_bound
+from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.verification import Verdict, verify
+
+__all__ = [
+    "Certificate",
+    "CertificateError",
+    "Leaf",
+    "Problem",
+    "Verdict",
+    "leaf_bound",
+    "uncovered",
+    "verify",
+]

@@ -1,0 +1,204 @@
+"""Certificate: a sparse model, a lower bound on what any model can reach, and the proof.
+
+The proof is a list of leaves. Each is a set of supports (a Node) with a dual vector whose
+bound holds over that set; together the leaves cover every support, so the smallest leaf
+bound is a lower bound on the optimum. The upper side is the objective of the stored model.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import CertificateError
+from sparsebounds._files import write_atomically
+from sparsebounds._version import __version__
+from sparsebounds.bounds import Node, bound_at, dual_point_at, objective_up
+from sparsebounds.losses import Loss
+from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.program import Program
+
+if TYPE_CHECKING:
+    from sparsebounds.certificates.verification import Verdict
+
+LARGEST_FILE = 1 << 28
+"""Files over 256 MiB are refused unread."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A program without its data: enough to pose it again."""
+
+    loss: str
+    loss_parameters: Mapping[str, float]
+    k: int | None
+    l0: float | Vector | None
+    ridge: float | Vector | None
+    ball: float | None
+    fit_intercept: bool
+    standardize: tuple[Vector, Vector] | None
+    """(center, scale) of the columns."""
+
+    positive: Index
+    always: Index
+    never: Index
+
+    @classmethod
+    def of(cls, program: Program) -> Problem:
+        """The problem a program poses."""
+        matrix = program.matrix
+        scaled = isinstance(matrix, StandardizedMatrix)
+        return cls(
+            loss=program.loss.name,
+            loss_parameters=program.loss.parameters(),
+            k=program.k,
+            l0=program.l0,
+            ridge=program.ridge,
+            ball=program.ball,
+            fit_intercept=program.fit_intercept,
+            standardize=(matrix.center, matrix.scale) if scaled else None,
+            positive=np.flatnonzero(program.positive),
+            always=np.flatnonzero(program.always),
+            never=np.flatnonzero(program.never),
+        )
+
+    def program(
+        self, X: Any, y: Any, m: int, *, loss: Loss, sample_weight: Any, offset: Any
+    ) -> Program:
+        """The same problem on data of m columns."""
+        positive = np.zeros(m, dtype=np.bool_)
+        positive[self.positive] = True
+        return Program(
+            X,
+            y,
+            k=self.k,
+            l0=self.l0,
+            ridge=self.ridge,
+            ball=self.ball,
+            loss=loss,
+            fit_intercept=self.fit_intercept,
+            standardize=False if self.standardize is None else self.standardize,
+            sample_weight=sample_weight,
+            offset=offset,
+            positive=positive,
+            always=self.always.tolist(),
+            never=self.never.tolist(),
+        )
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A set of supports and the position of the dual vector that bounds it."""
+
+    node: Node
+    dual: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Both bounds on the optimum of a sparse program, and what proves them."""
+
+    lower: float
+    """No model that obeys the constraints has a smaller objective."""
+
+    upper: float
+    """The stored model's objective, rounded up."""
+
+    problem: Problem = field(repr=False)
+    shape: tuple[int, int]
+    fingerprint: str
+    """Identifies the data; see `Program.fingerprint`."""
+
+    duals: tuple[Vector, ...] = field(repr=False)
+    """Dual vectors per sample, t_i = a_i / p_i, inside the domain of the conjugate."""
+
+    leaves: tuple[Leaf, ...] = field(repr=False)
+    support: Index
+    coef: Vector
+    """The model's nonzeros, on the program's own (standardized, if asked) columns."""
+
+    intercept: float
+    made_by: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        program: Program,
+        duals: Sequence[Vector],
+        leaves: Sequence[Leaf],
+        w: Vector,
+        b: float = 0.0,
+    ) -> Certificate:
+        """Evaluate both sides. `w` and `b` act on the program's own columns."""
+        support = np.flatnonzero(w)
+        return cls(
+            lower=leaf_bound(program, duals, leaves),
+            upper=objective_up(program, w, b),
+            problem=Problem.of(program),
+            shape=(program.n, program.m),
+            fingerprint=program.fingerprint,
+            duals=tuple(duals),
+            leaves=tuple(leaves),
+            support=support,
+            coef=w[support],
+            intercept=b,
+            made_by={
+                "sparsebounds": __version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+        )
+
+    @property
+    def gap(self) -> float:
+        """upper - lower: the model is at most this far from the best possible."""
+        return self.upper - self.lower
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one JSON file, whole or not at all."""
+        from sparsebounds.certificates.codec import encode
+
+        write_atomically(path, encode(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], max_bytes: int = LARGEST_FILE) -> Certificate:
+        """Read a file that `save` wrote; anything else is a CertificateError."""
+        from sparsebounds.certificates.codec import decode
+
+        size = Path(path).stat().st_size
+        if size > max_bytes:
+            raise CertificateError(
+                f"{path} has {size} bytes, more than the {max_bytes} a certificate may have; "
+                "pass max_bytes= if it is genuine."
+            )
+        return decode(Path(path).read_bytes(), str(path))
+
+    def verify(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        loss: Loss | None = None,
+    ) -> Verdict:
+        """Recompute both bounds from this certificate and the data alone.
+
+        `loss` is needed only for a loss that is not in the registry.
+        """
+        from sparsebounds.certificates.verification import verify
+
+        return verify(self, X, y, sample_weight, offset, loss=loss)
+
+
+def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:
+    """The smallest bound of the leaves: one pass over X for each dual vector used."""
+    points = {i: dual_point_at(program, duals[i]) for i in sorted({leaf.dual for leaf in leaves})}
+    return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)

@@ -1,0 +1,295 @@
+"""Certificates as JSON: one versioned document, arrays in base64, nothing executable.
+
+Reading trusts nothing: every field is checked for type, size and range before it is used,
+and every failure is a CertificateError that names the field.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import CertificateError
+from sparsebounds.bounds import Node
+from sparsebounds.certificates.certificate import Certificate, Leaf, Problem
+
+FORMAT = "sparsebounds-certificate"
+VERSION = 1
+
+
+def encode(certificate: Certificate) -> str:
+    """The certificate as a JSON document with a checksum of its content."""
+    problem = certificate.problem
+    center, scale = problem.standardize or (None, None)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "problem": {
+            "loss": problem.loss,
+            "loss_parameters": dict(problem.loss_parameters),
+            "k": problem.k,
+            "l0": _packed(problem.l0),
+            "ridge": _packed(problem.ridge),
+            "ball": problem.ball,
+            "fit_intercept": problem.fit_intercept,
+            "center": _packed(center),
+            "scale": _packed(scale),
+            "positive": problem.positive.tolist(),
+            "always": problem.always.tolist(),
+            "never": problem.never.tolist(),
+        },
+        "data": {"shape": list(certificate.shape), "fingerprint": certificate.fingerprint},
+        "model": {
+            "support": certificate.support.tolist(),
+            "coef": certificate.coef.tolist(),
+            "intercept": certificate.intercept,
+        },
+        "duals": [_packed(dual) for dual in certificate.duals],
+        "leaves": [
+            {
+                "inside": leaf.node.inside.tolist(),
+                "outside": leaf.node.outside.tolist(),
+                "low": leaf.node.low,
+                "high": leaf.node.high,
+                "dual": leaf.dual,
+            }
+            for leaf in certificate.leaves
+        ],
+        "made_by": dict(certificate.made_by),
+    }
+    document["sha256"] = _checksum(document)
+    try:
+        return json.dumps(document, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise CertificateError(
+            "The certificate holds a bound that is not finite, which proves nothing; "
+            "it was not written."
+        ) from error
+
+
+def decode(data: bytes, name: str = "certificate") -> Certificate:
+    """The certificate in a document; CertificateError, naming the field, on anything wrong."""
+    try:
+        document = json.loads(
+            data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_duplicates
+        )
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise CertificateError(f"{name} is not a certificate: it is not JSON ({error}).") from error
+    try:
+        return _certificate(_Reader(document, ""))
+    except CertificateError as error:
+        raise CertificateError(f"{name} is not a valid certificate: {error}") from error
+
+
+def _certificate(top: _Reader) -> Certificate:
+    if top.text("format") != FORMAT:
+        raise CertificateError(f"format must be {FORMAT!r}.")
+    if top.integer("version", 0) != VERSION:
+        raise CertificateError(
+            f"version {top.integer('version', 0)} is not known here (this reads {VERSION}); "
+            "update sparsebounds."
+        )
+    if top.text("sha256") != _checksum(top.content):
+        raise CertificateError("the checksum does not match: it was changed after it was written.")
+    data, model, problem = top.record("data"), top.record("model"), top.record("problem")
+    shape = data.integers("shape", 1, None)
+    if len(shape) != 2:
+        raise CertificateError("data.shape must hold two integers.")
+    n, m = int(shape[0]), int(shape[1])
+    duals = tuple(reader.vector("", n) for reader in top.items("duals"))
+    leaves = tuple(_leaf(reader, m, len(duals)) for reader in top.items("leaves"))
+    if not leaves:
+        raise CertificateError("leaves must not be empty.")
+    support = model.features("support", m)
+    coef = np.array([reader.number("") for reader in model.items("coef")], dtype=np.float64)
+    if len(coef) != len(support):
+        raise CertificateError("model.coef must have one number for each feature of the support.")
+    made_by = top.record("made_by")
+    return Certificate(
+        lower=top.number("lower"),
+        upper=top.number("upper"),
+        problem=_problem(problem, m),
+        shape=(n, m),
+        fingerprint=data.text("fingerprint"),
+        duals=duals,
+        leaves=leaves,
+        support=support,
+        coef=coef,
+        intercept=model.number("intercept"),
+        made_by={key: made_by.text(key) for key in made_by.content},
+    )
+
+
+def _problem(reader: _Reader, m: int) -> Problem:
+    parameters = reader.record("loss_parameters")
+    center, scale = (
+        None if reader.get(key) is None else reader.vector(key, m) for key in ("center", "scale")
+    )
+    if (center is None) != (scale is None):
+        raise CertificateError("problem.center and problem.scale go together.")
+    problem = Problem(
+        loss=reader.text("loss"),
+        loss_parameters={key: parameters.number(key) for key in parameters.content},
+        k=None if reader.get("k") is None else reader.integer("k", 0),
+        l0=reader.number_or_vector("l0", m),
+        ridge=reader.number_or_vector("ridge", m),
+        ball=None if reader.get("ball") is None else reader.number("ball"),
+        fit_intercept=reader.truth("fit_intercept"),
+        standardize=None if center is None or scale is None else (center, scale),
+        positive=reader.features("positive", m),
+        always=reader.features("always", m),
+        never=reader.features("never", m),
+    )
+    _check_problem(problem)
+    return problem
+
+
+def _check_problem(problem: Problem) -> None:
+    if (problem.k is None) == (problem.l0 is None):
+        raise CertificateError("problem must hold exactly one of k and l0.")
+    if (problem.ridge is None) == (problem.ball is None):
+        raise CertificateError("problem must hold exactly one of ridge and ball.")
+    for name, value in (("ridge", problem.ridge), ("ball", problem.ball)):
+        if value is not None and not np.all(np.asarray(value) > 0):
+            raise CertificateError(f"problem.{name} must be greater than 0.")
+    l0 = problem.l0
+    if l0 is not None and not (l0 > 0 if isinstance(l0, float) else np.all(l0 >= 0)):
+        raise CertificateError("problem.l0 must be greater than 0 (a vector: 0 or more).")
+    if problem.standardize is not None and not np.all(problem.standardize[1] > 0):
+        raise CertificateError("problem.scale must be greater than 0.")
+    if np.intersect1d(problem.always, problem.never).size:
+        raise CertificateError("problem.always and problem.never must not overlap.")
+
+
+def _leaf(reader: _Reader, m: int, duals: int) -> Leaf:
+    inside, outside = reader.features("inside", m), reader.features("outside", m)
+    if np.intersect1d(inside, outside).size:
+        raise CertificateError(f"{reader.path} has a feature both inside and outside.")
+    high = None if reader.get("high") is None else reader.integer("high", 0)
+    node = Node(inside, outside, reader.integer("low", 0), high)
+    return Leaf(node, reader.integer("dual", 0, duals - 1))
+
+
+class _Reader:
+    """A JSON value with its path, read field by field; a path of "" reads the value itself."""
+
+    def __init__(self, content: Any, path: str) -> None:
+        self.content = content
+        self.path = path
+
+    def get(self, key: str) -> Any:
+        if not key:
+            return self.content
+        if not isinstance(self.content, dict):
+            raise self._wrong("", "an object")
+        if key not in self.content:
+            raise CertificateError(f"{self._name(key)} is missing.")
+        return self.content[key]
+
+    def record(self, key: str) -> _Reader:
+        if not isinstance(self.get(key), dict):
+            raise self._wrong(key, "an object")
+        return _Reader(self.get(key), self._name(key))
+
+    def items(self, key: str) -> list[_Reader]:
+        if not isinstance(self.get(key), list):
+            raise self._wrong(key, "a list")
+        return [_Reader(item, f"{self._name(key)}[{i}]") for i, item in enumerate(self.get(key))]
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or len(value) > 1000:
+            raise self._wrong(key, "a short text")
+        return value
+
+    def truth(self, key: str) -> bool:
+        value = self.get(key)
+        if not isinstance(value, bool):
+            raise self._wrong(key, "true or false")
+        return value
+
+    def integer(self, key: str, least: int, most: int | None = 2**62) -> int:
+        value = self.get(key)
+        most = 2**62 if most is None else most
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self._wrong(key, f"an integer from {least} to {most}")
+        return value
+
+    def number(self, key: str) -> float:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(key, "a number")
+        if abs(value) > 1e300 or not math.isfinite(value):
+            raise self._wrong(key, "a finite number")
+        return float(value)
+
+    def integers(self, key: str, least: int, most: int | None) -> Index:
+        values = [reader.integer("", least, most) for reader in self.items(key)]
+        return np.array(values, dtype=np.int64)
+
+    def features(self, key: str, m: int) -> Index:
+        values = self.integers(key, 0, m - 1)
+        if len(np.unique(values)) < len(values):
+            raise CertificateError(f"{self._name(key)} lists a feature twice.")
+        return values
+
+    def vector(self, key: str, length: int) -> Vector:
+        """A packed float64 vector of that length, finite."""
+        text = self.get(key)
+        if not isinstance(text, str) or len(text) != 4 * math.ceil(8 * length / 3):
+            raise self._wrong(key, f"{length} packed numbers")
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise self._wrong(key, "base64") from error
+        if len(raw) != 8 * length:
+            raise self._wrong(key, f"{length} packed numbers")
+        values = np.frombuffer(raw, dtype="<f8").astype(np.float64)
+        if not np.all(np.isfinite(values)):
+            raise self._wrong(key, "finite numbers")
+        return values
+
+    def number_or_vector(self, key: str, length: int) -> float | Vector | None:
+        value = self.get(key)
+        if value is None:
+            return None
+        return self.vector(key, length) if isinstance(value, str) else self.number(key)
+
+    def _name(self, key: str) -> str:
+        return f"{self.path}.{key}".strip(".")
+
+    def _wrong(self, key: str, expected: str) -> CertificateError:
+        return CertificateError(f"{self._name(key) or 'the document'} must be {expected}.")
+
+
+def _packed(value: float | Vector | None) -> float | str | None:
+    """A number as it is; a vector as base64 of little-endian float64."""
+    if value is None or isinstance(value, float):
+        return value
+    return base64.b64encode(np.ascontiguousarray(value, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    content = {key: value for key, value in document.items() if key != "sha256"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not allowed")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key appears twice")
+    return content

@@ -1,0 +1,158 @@
+"""Verification: what a certificate and the data prove, trusting nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebounds.bounds import objective_up
+from sparsebounds.certificates.certificate import Certificate, leaf_bound
+from sparsebounds.certificates.cover import uncovered
+from sparsebounds.losses import REGISTRY, Loss
+from sparsebounds.matrices import StandardizedMatrix, column_statistics
+from sparsebounds.program import Program
+
+TOLERANCE = 1e-9
+"""Relative difference allowed between a stored bound and the one recomputed here.
+
+Summation order differs between machines. The verdict reports the recomputed bounds, which
+hold without any tolerance.
+"""
+
+ROUNDING = 1e-6
+"""Relative difference allowed between stored column means and scales and the data's own."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a verification."""
+
+    ok: bool
+    lower: float
+    """The lower bound recomputed here; NaN where a check failed before it."""
+
+    upper: float
+    """The model's objective recomputed here, rounded up; NaN likewise."""
+
+    message: str
+    """What was proved, or which check failed, in a sentence."""
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+def verify(
+    certificate: Certificate,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    offset: Any = None,
+    *,
+    loss: Loss | None = None,
+) -> Verdict:
+    """Check the data, the cover, the model and both bounds, in that order."""
+    problem = certificate.problem
+    chosen = loss if loss is not None else _registered(problem.loss, problem.loss_parameters)
+    if chosen is None or chosen.name != problem.loss:
+        return _refused(
+            f"the loss {problem.loss!r} with parameters {dict(problem.loss_parameters)} is not "
+            "known here; pass it as loss="
+        )
+    columns = _column_count(X)
+    if columns != certificate.shape[1]:
+        return _refused(
+            f"the data have {columns} columns, but the certificate is about {certificate.shape[1]}"
+        )
+    program = problem.program(
+        X, y, columns, loss=chosen, sample_weight=sample_weight, offset=offset
+    )
+    failure = _wrong_data(certificate, program) or _wrong_cover(certificate, program)
+    if failure is not None:
+        return _refused(failure)
+
+    w = np.zeros(program.m)
+    w[certificate.support] = certificate.coef
+    upper = objective_up(program, w, certificate.intercept)
+    if not np.isfinite(upper):
+        return _refused("the stored model does not obey the constraints of the problem")
+    try:
+        lower = leaf_bound(program, certificate.duals, certificate.leaves)
+    except ValueError:
+        return _refused("a dual vector is outside the domain of the conjugate loss", upper=upper)
+
+    scale = TOLERANCE * max(abs(upper), abs(program.null))
+    for side, claimed, found in (
+        ("upper", certificate.upper, upper),
+        ("lower", certificate.lower, lower),
+    ):
+        if not abs(claimed - found) <= scale:
+            return _refused(
+                f"the certificate claims the {side} bound {claimed:.12g}, but its own contents "
+                f"give {found:.12g}",
+                lower,
+                upper,
+            )
+    return Verdict(True, lower, upper, _proved(certificate, program, lower, upper))
+
+
+def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
+    gap = upper - lower
+    relative = gap / max(abs(upper), abs(program.null), np.finfo(float).tiny)
+    count = len(certificate.support)
+    return (
+        f"Verified: {program.describe()}. No model has an objective below {lower:.9g}; the "
+        f"stored model with {count} nonzero coefficient{'s' * (count != 1)} attains {upper:.9g}, "
+        f"so it is at most {gap:.3g} ({relative:.2%}) from the best possible."
+    )
+
+
+def _refused(
+    reason: str, lower: float = float("nan"), upper: float = float("nan")
+) -> Verdict:
+    return Verdict(False, lower, upper, f"Refused: {reason}.")
+
+
+def _column_count(X: Any) -> int:
+    shape = getattr(X, "shape", None) or np.shape(X)
+    return int(shape[1]) if len(shape) == 2 else 0
+
+
+def _registered(name: str, parameters: Any) -> Loss | None:
+    try:
+        return REGISTRY[name](**parameters)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _wrong_data(certificate: Certificate, program: Program) -> str | None:
+    if (program.n, program.m) != certificate.shape:
+        return (
+            f"the data are {program.n} x {program.m} (rows of weight 0 left out), but the "
+            f"certificate is about {certificate.shape[0]} x {certificate.shape[1]}"
+        )
+    if program.fingerprint != certificate.fingerprint:
+        return "the data (X, y, weights or offset) are not those of the certificate"
+    if isinstance(program.matrix, StandardizedMatrix):
+        matrix = program.matrix
+        center, scale = column_statistics(
+            matrix.base, program.F.p, centred=program.fit_intercept
+        )
+        close = np.abs(matrix.center - center) <= ROUNDING * np.maximum(scale, np.abs(center))
+        if not np.all(close & (np.abs(matrix.scale - scale) <= ROUNDING * scale)):
+            return "the stored column means and scales are not those of the data"
+    return None
+
+
+def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
+    free = int(np.count_nonzero(program.free))
+    for leaf in certificate.leaves:
+        for listed in (leaf.node.inside, leaf.node.outside):
+            if not np.all(program.free[listed]):
+                return "a leaf fixes a feature that the problem does not leave free"
+        if len(certificate.duals[leaf.dual]) != program.n:
+            return "a dual vector does not have one number a row"
+    most = free if program.k is None else min(free, program.k)
+    gap = uncovered([leaf.node for leaf in certificate.leaves], free, most)
+    return None if gap is None else f"the leaves do not cover every support: {gap}"

@@ -1,0 +1,100 @@
+"""What every loss knows about itself: loss(y, z), elementwise and without data.
+
+A loss is a convex function of the prediction z for a fixed response y. Everything
+here is elementwise and written against the array API, so one definition serves the
+solver on any device and the certificate on the host. The mean over samples, weights
+and offsets live in `losses.mean`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from sparsebounds._array import Array, namespace
+
+ULPS = 16
+"""Rounding allowance of `*_terms`: error <= ULPS * 2^-53 * terms + ULPS * 2^-1074.
+
+The formulas below need at most a handful of operations, and NumPy's exp, log, log1p
+and logaddexp are within 4 ulp.
+"""
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """A loss: value, derivatives, conjugate and prox, each elementwise in (y, z)."""
+
+    name: ClassVar[str]
+    """Name in the registry, as users pass it to `loss=`."""
+
+    two_class: ClassVar[bool] = False
+    """Whether y must be -1 or +1."""
+
+    smoothness: ClassVar[float]
+    """Upper bound of loss'' in z; NaN where there is none."""
+
+    @abstractmethod
+    def value(self, y: Array, z: Array) -> Array:
+        """loss(y, z)."""
+
+    @abstractmethod
+    def gradient(self, y: Array, z: Array) -> Array:
+        """d loss / dz, always inside `domain(y)`."""
+
+    @abstractmethod
+    def curvature(self, y: Array, z: Array) -> Array:
+        """d^2 loss / dz^2; one generalised second derivative at a kink of the gradient."""
+
+    @abstractmethod
+    def conjugate(self, y: Array, b: Array) -> Array:
+        """loss*(y, b) = sup_z bz - loss(y, z) for b inside `domain(y)`."""
+
+    @abstractmethod
+    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
+        """argmin_t loss(y, t) + (t - z)^2 / (2 step)."""
+
+    @abstractmethod
+    def domain(self, y: Array) -> tuple[Array, Array]:
+        """The closed interval of b where loss*(y, b) is finite; it contains 0."""
+
+    @abstractmethod
+    def infimum(self, y: Array) -> Array:
+        """inf_z loss(y, z) = -loss*(y, 0)."""
+
+    @abstractmethod
+    def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
+        """An interval [lo, hi] that holds every z with loss(y, z) <= infimum(y) + excess."""
+
+    @abstractmethod
+    def value_terms(self, y: Array, z: Array) -> Array:
+        """Sum of the magnitudes of the terms `value` adds up: its rounding scale (see ULPS)."""
+
+    @abstractmethod
+    def conjugate_terms(self, y: Array, b: Array) -> Array:
+        """Sum of the magnitudes of the terms `conjugate` adds up (see ULPS)."""
+
+    def clip(self, y: Array, b: Array) -> Array:
+        """The point of `domain(y)` nearest to b."""
+        xp = namespace(y, b)
+        lo, hi = self.domain(y)
+        return xp.minimum(xp.maximum(b, lo), hi)
+
+    def check_response(self, y: Array) -> None:
+        """Raise ValueError, in a sentence, where y is not a response this loss can take."""
+
+    def parameters(self) -> dict[str, float]:
+        """The loss's own numbers, by the names its constructor takes."""
+        return asdict(self)
+
+
+def _full_like(y: Array, value: float) -> Array:
+    return namespace(y).full_like(y, value)
+
+
+def entropy(t: Array) -> Array:
+    """t log t, and 0 at t = 0."""
+    xp = namespace(t)
+    positive = t > 0
+    return xp.where(positive, t * xp.log(xp.where(positive, t, xp.ones_like(t))), 0.0 * t)

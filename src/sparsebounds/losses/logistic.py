@@ -1,0 +1,83 @@
+"""Logistic loss: loss(y, z) = log(1 + exp(-yz)), y = -1 or +1.
+
+loss*(y, b) = t log t + (1 - t) log(1 - t) with t = -by in [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparsebounds._array import Array, namespace
+from sparsebounds.losses._roots import increasing_root
+from sparsebounds.losses.base import Loss, entropy
+
+
+def _log1pexp(t: Array) -> Array:
+    """log(1 + exp(t)) without overflow."""
+    xp = namespace(t)
+    return xp.logaddexp(t, xp.zeros_like(t))
+
+
+def _sigmoid(t: Array) -> Array:
+    """1 / (1 + exp(-t)), to full relative accuracy in both tails."""
+    return namespace(t).exp(-_log1pexp(-t))
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """Logistic regression, for two classes."""
+
+    name: ClassVar[str] = "logistic"
+    two_class: ClassVar[bool] = True
+    smoothness: ClassVar[float] = 0.25
+
+    def value(self, y: Array, z: Array) -> Array:
+        return _log1pexp(-y * z)
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        return -y * _sigmoid(-y * z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return _sigmoid(y * z) * _sigmoid(-y * z)
+
+    def conjugate(self, y: Array, b: Array) -> Array:
+        t = -b * y
+        return entropy(t) + self._complement(t)
+
+    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
+        # With v = yt: v - step * sigmoid(-v) = yz, whose root lies in [yz, yz + step].
+        c = y * z
+
+        def residual(v: Array) -> tuple[Array, Array]:
+            s = _sigmoid(-v)
+            return v - step * s - c, 1.0 + step * s * (1.0 - s)
+
+        return y * increasing_root(residual, c, c + step)
+
+    def domain(self, y: Array) -> tuple[Array, Array]:
+        xp = namespace(y)
+        zero = xp.zeros_like(y)
+        return xp.minimum(-y, zero), xp.maximum(-y, zero)
+
+    def infimum(self, y: Array) -> Array:
+        return 0.0 * y
+
+    def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
+        # log(1 + exp(t)) >= t, so -yz <= excess; nothing bounds the other side.
+        xp = namespace(y)
+        unbounded = xp.full_like(y, float("inf"))
+        return xp.where(y > 0, -excess, -unbounded), xp.where(y > 0, unbounded, excess)
+
+    def value_terms(self, y: Array, z: Array) -> Array:
+        return self.value(y, z)
+
+    def conjugate_terms(self, y: Array, b: Array) -> Array:
+        return abs(self.conjugate(y, b))
+
+    @staticmethod
+    def _complement(t: Array) -> Array:
+        """(1 - t) log(1 - t), and 0 at t = 1."""
+        xp = namespace(t)
+        interior = t < 1
+        return xp.where(interior, (1.0 - t) * xp.log1p(-xp.where(interior, t, 0.0 * t)), 0.0 * t)

@@ -1,0 +1,85 @@
+"""The data term F(z) = sum_i p_i loss(y_i, z_i + o_i), p_i = s_i / sum(s).
+
+A weighted mean, so a weight of 2 is a row written twice. Its conjugate is
+F*(a) = sum_i p_i loss*(y_i, a_i / p_i) - a.o.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sparsebounds._array import Array, namespace
+from sparsebounds.losses.base import Loss
+
+
+@dataclass(frozen=True)
+class MeanLoss:
+    """F: a loss, its responses y, their shares p (summing to 1) and an offset or None."""
+
+    loss: Loss
+    y: Array
+    p: Array
+    offset: Array | None = None
+
+    def value(self, z: Array) -> float:
+        """F(z)."""
+        return self._mean(self.loss.value(self.y, self._shifted(z)))
+
+    def gradient(self, z: Array) -> Array:
+        """a = F'(z), a point of dom F*."""
+        return self.p * self.loss.gradient(self.y, self._shifted(z))
+
+    def curvature(self, z: Array) -> Array:
+        """The diagonal of F''(z)."""
+        return self.p * self.loss.curvature(self.y, self._shifted(z))
+
+    def conjugate(self, a: Array) -> float:
+        """F*(a) for a in dom F*."""
+        value = self._mean(self.loss.conjugate(self.y, a / self.p))
+        if self.offset is not None:
+            value -= float(namespace(a).sum(a * self.offset))
+        return value
+
+    def prox(self, z: Array, step: float) -> Array:
+        """argmin_t F(t) + |t - z|^2 / (2 step)."""
+        t = self.loss.prox(self.y, self._shifted(z), step * self.p)
+        return t if self.offset is None else t - self.offset
+
+    def clip(self, a: Array) -> Array:
+        """The nearest point of dom F*."""
+        return self.p * self.loss.clip(self.y, a / self.p)
+
+    @property
+    def infimum(self) -> float:
+        """inf_z F(z) = -F*(0)."""
+        return self._mean(self.loss.infimum(self.y))
+
+    def best_constant(self) -> float:
+        """argmin_b F(b, ..., b), by Newton steps kept inside a bracket that bisection shrinks."""
+        xp = namespace(self.y)
+        lo, hi, b, reach = -math.inf, math.inf, 0.0, 1.0
+        for _ in range(400):
+            z = xp.full_like(self.y, b)
+            slope = float(xp.sum(self.gradient(z)))
+            if slope == 0.0:
+                return b
+            lo, hi = (lo, b) if slope > 0 else (b, hi)
+            bend = float(xp.sum(self.curvature(z)))
+            step = b - slope / bend if bend > 0 else math.nan
+            if not lo < step < hi:
+                if math.isinf(lo) or math.isinf(hi):
+                    step = b - math.copysign(reach, slope)
+                    reach *= 2.0
+                else:
+                    step = 0.5 * (lo + hi)
+            if abs(step - b) <= 4e-16 * abs(b) or not lo < step < hi:
+                return b
+            b = step
+        return b
+
+    def _shifted(self, z: Array) -> Array:
+        return z if self.offset is None else z + self.offset
+
+    def _mean(self, values: Array) -> float:
+        return float(namespace(values).sum(self.p * values))

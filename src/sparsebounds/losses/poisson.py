@@ -1,0 +1,77 @@
+"""Poisson loss: loss(y, z) = exp(z) - yz, y >= 0.
+
+loss*(y, b) = c log c - c with c = b + y >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparsebounds._array import Array, namespace
+from sparsebounds.losses._roots import increasing_root
+from sparsebounds.losses.base import Loss, _full_like, entropy
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """Poisson regression with a log link, for counts (or any y >= 0)."""
+
+    name: ClassVar[str] = "poisson"
+    smoothness: ClassVar[float] = float("nan")
+
+    def value(self, y: Array, z: Array) -> Array:
+        return namespace(y, z).exp(z) - y * z
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        return namespace(y, z).exp(z) - y
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(y, z).exp(z)
+
+    def conjugate(self, y: Array, b: Array) -> Array:
+        c = b + y
+        return entropy(c) - c
+
+    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
+        # t + step * exp(t) = c with c = z + step * y. The root is below c, below
+        # log(c / step) where c >= step, and above c - step * exp(min(c, ...)).
+        xp = namespace(y, z)
+        c = z + step * y
+        ratio = xp.maximum(c / step, xp.ones_like(c))
+        hi = xp.minimum(c, xp.where(c > step, xp.log(ratio), xp.zeros_like(c)))
+        lo = c - step * xp.exp(hi)
+
+        def residual(t: Array) -> tuple[Array, Array]:
+            rate = step * xp.exp(t)
+            return t + rate - c, 1.0 + rate
+
+        return increasing_root(residual, xp.minimum(lo, hi), hi)
+
+    def domain(self, y: Array) -> tuple[Array, Array]:
+        return -y, _full_like(y, float("inf"))
+
+    def infimum(self, y: Array) -> Array:
+        return y - entropy(y)
+
+    def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
+        # exp lies above its tangent at log(y + 1), which gives, with y log(1 + 1/y) <= 1,
+        # z <= excess + log(y + 1). And exp(z) >= 0 gives -yz <= infimum + excess.
+        xp = namespace(y, excess)
+        positive = y > 0
+        rate = xp.where(positive, y, xp.ones_like(y))
+        lo = xp.where(positive, xp.log(rate) - 1.0 - excess / rate, -float("inf"))
+        return lo, excess + xp.log1p(y)
+
+    def value_terms(self, y: Array, z: Array) -> Array:
+        return namespace(y, z).exp(z) + abs(y * z)
+
+    def conjugate_terms(self, y: Array, b: Array) -> Array:
+        return abs(entropy(b + y)) + (b + y)
+
+    def check_response(self, y: Array) -> None:
+        if bool(namespace(y).any(y < 0)):
+            raise ValueError(
+                "y holds negative values, but the Poisson loss needs y >= 0; "
+                "pass counts, or choose loss='squared' or 'huber'."
+            )

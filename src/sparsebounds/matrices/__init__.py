@@ -1,0 +1,18 @@
+"""Data matrices: what the project reads, wherever it is stored."""
+
+from __future__ import annotations
+
+from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.sparse import SparseMatrix
+from sparsebounds.matrices.standardized import StandardizedMatrix, column_statistics
+from sparsebounds.matrices.tables import as_matrix
+
+__all__ = [
+    "DenseMatrix",
+    "Matrix",
+    "SparseMatrix",
+    "StandardizedMatrix",
+    "as_matrix",
+    "column_statistics",
+]

@@ -1,0 +1,74 @@
+"""What the project asks of a data matrix: scores X^T a, a few columns, norms, a checksum.
+
+The data can therefore live anywhere. Scores and columns are float64 NumPy arrays; every
+read is counted in full passes over X (`passes`). Rounding radii come with the numbers,
+because only the matrix knows how it summed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import TINY, gamma, norm_up, up
+
+MODULUS_MASK = (1 << 64) - 1
+"""Checksums are integers mod 2^64."""
+
+
+class Matrix(ABC):
+    """An n x m matrix of real numbers, read by scores and by columns."""
+
+    shape: tuple[int, int]
+    passes: float
+    """Reads so far, in units of one full pass over X."""
+
+    entry_roundings: int = 0
+    """Relative roundings already in each entry that `columns` returns."""
+
+    @property
+    @abstractmethod
+    def norms(self) -> Vector:
+        """Column norms |x_j|, rounded up."""
+
+    @abstractmethod
+    def scores(self, a: Vector) -> Vector:
+        """X^T a in float64: one pass."""
+
+    @abstractmethod
+    def score_radius(self, a: Vector) -> Vector:
+        """A bound of |scores(a) - X^T a|, elementwise."""
+
+    @abstractmethod
+    def columns(self, index: Index) -> Vector:
+        """The columns X[:, index] as a dense float64 array."""
+
+    @abstractmethod
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
+
+    @abstractmethod
+    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+        """sum_ij rows_i cols_j bits64(x_ij) mod 2^64, with -0.0 read as 0.0: one pass."""
+
+    def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
+        """X[:, index] w and a bound of its rounding error, elementwise."""
+        block = self.columns(index)
+        slack = gamma(len(index) + 1 + self.entry_roundings)
+        magnitude = up(np.abs(block) @ np.abs(w))
+        radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack)) + len(index) * TINY
+        return block @ w, up(radius)
+
+
+def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:
+    """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off."""
+    return up(up(norms * up(gamma(n) * norm_up(a))) + n * TINY)
+
+
+def norms_from_squares(squares: Vector, n: int) -> Vector:
+    """Column norms rounded up, from sums of n squares that were summed in any order."""
+    # Relative error g_{n+1} of the sum, and up to 2^-1075 for each square that underflowed.
+    return up(up(np.sqrt(up(up(squares * (1.0 + 2.0 * gamma(n + 1))) + n * TINY))))

@@ -1,0 +1,91 @@
+"""A dense NumPy matrix of any memory order, float32 or float64, never copied whole.
+
+Everything is computed in float64. A float64 matrix goes to BLAS as it is; a float32 or
+strided one is converted block by block, along the axis it is stored in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.matrices.base import (
+    MODULUS_MASK,
+    Matrix,
+    inner_product_radius,
+    norms_from_squares,
+)
+
+BLOCK = 1 << 18
+"""Entries converted at a time: 2 MiB in float64, about a core's cache."""
+
+
+class DenseMatrix(Matrix):
+    """A view of the caller's array."""
+
+    def __init__(self, array: npt.NDArray[np.floating]) -> None:
+        self._array = array
+        self.shape = (array.shape[0], array.shape[1])
+        self.passes = 0.0
+        self._by_rows = array.strides[0] >= array.strides[1]
+        self._blas = array.dtype == np.float64 and (
+            array.flags.c_contiguous or array.flags.f_contiguous
+        )
+
+    @cached_property
+    def norms(self) -> Vector:
+        squares = np.zeros(self.shape[1])
+        for _, cols, block in self._blocks():
+            squares[cols] += np.einsum("ij,ij->j", block, block)
+        return norms_from_squares(squares, self.shape[0])
+
+    def scores(self, a: Vector) -> Vector:
+        if self._blas:
+            self.passes += 1.0
+            return np.asarray(self._array.T @ a)
+        out = np.zeros(self.shape[1])
+        for rows, cols, block in self._blocks():
+            out[cols] += block.T @ a[rows]
+        return out
+
+    def score_radius(self, a: Vector) -> Vector:
+        return inner_product_radius(self.shape[0], self.norms, a)
+
+    def columns(self, index: Index) -> Vector:
+        self.passes += len(index) / self.shape[1]
+        return self._array[:, index].astype(np.float64, copy=False)
+
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for rows, cols, block in self._blocks():
+            mean[cols] += block.T @ weights[rows]
+        for rows, cols, block in self._blocks():
+            block = block - mean[cols]
+            spread[cols] += np.einsum("ij,ij,i->j", block, block, weights[rows])
+        return mean, spread
+
+    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+        total = 0
+        for i, j, block in self._blocks():
+            bits = np.ascontiguousarray(block + 0.0).view(np.uint64)
+            total += int(np.sum((bits * cols[j]).sum(axis=1, dtype=np.uint64) * rows[i]))
+        return total & MODULUS_MASK
+
+    def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
+        """(rows, columns, float64 block) over the whole matrix, in storage order: one pass."""
+        n, m = self.shape
+        self.passes += 1.0
+        if self._by_rows:
+            step = max(1, BLOCK // m)
+            for start in range(0, n, step):
+                rows = slice(start, min(n, start + step))
+                yield rows, slice(0, m), self._array[rows].astype(np.float64, copy=False)
+        else:
+            step = max(1, BLOCK // n)
+            for start in range(0, m, step):
+                cols = slice(start, min(m, start + step))
+                yield slice(0, n), cols, self._array[:, cols].astype(np.float64, copy=False)

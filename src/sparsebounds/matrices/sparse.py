@@ -1,0 +1,68 @@
+"""A scipy.sparse matrix, held by columns (CSC, float64, duplicates summed)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
+
+
+class SparseMatrix(Matrix):
+    """A CSC matrix; other formats are converted once, on entry."""
+
+    def __init__(self, matrix: Any) -> None:
+        csc = matrix.tocsc().astype(np.float64, copy=False)
+        if not csc.has_canonical_format:
+            csc = csc.copy()
+            csc.sum_duplicates()
+        self._csc = csc
+        self.shape = (int(csc.shape[0]), int(csc.shape[1]))
+        self.passes = 0.0
+
+    @property
+    def values(self) -> Vector:
+        """The stored entries."""
+        return np.asarray(self._csc.data)
+
+    def column_of_entries(self) -> Index:
+        """The column of each stored entry."""
+        return np.repeat(np.arange(self.shape[1]), np.diff(self._csc.indptr))
+
+    @cached_property
+    def norms(self) -> Vector:
+        self.passes += 1.0
+        return norms_from_squares(self._column_sums(self.values**2), self.shape[0])
+
+    def scores(self, a: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray(self._csc.T @ a)
+
+    def score_radius(self, a: Vector) -> Vector:
+        return inner_product_radius(self.shape[0], self.norms, a)
+
+    def columns(self, index: Index) -> Vector:
+        block = self._csc[:, index]
+        self.passes += block.nnz / max(1, self._csc.nnz)
+        return np.asarray(block.toarray())
+
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        self.passes += 2.0
+        mean = self._column_sums(self.values * weights[self._csc.indices])
+        column = self.column_of_entries()
+        stored = weights[self._csc.indices]
+        spread = self._column_sums((self.values - mean[column]) ** 2 * stored)
+        empty = np.maximum(0.0, 1.0 - self._column_sums(stored))
+        return mean, spread + empty * mean**2
+
+    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+        self.passes += 1.0
+        bits = (self.values + 0.0).view(np.uint64)
+        return int(np.sum(bits * rows[self._csc.indices] * cols[self.column_of_entries()]))
+
+    def _column_sums(self, values: Vector) -> Vector:
+        return np.bincount(self.column_of_entries(), values, minlength=self.shape[1])

@@ -1,0 +1,73 @@
+"""The matrix (x_ij - center_j) / scale_j, from a matrix X and two vectors, never formed.
+
+The certified matrix is this real matrix for the stored floats center and scale.
+Scores: (x_j.a - center_j sum(a)) / scale_j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import TINY, U, gamma, sum_up, up
+from sparsebounds.matrices.base import Matrix
+
+
+class StandardizedMatrix(Matrix):
+    """X with every column shifted and scaled, implicitly."""
+
+    entry_roundings = 2
+
+    def __init__(self, base: Matrix, center: Vector, scale: Vector) -> None:
+        self.base = base
+        self.center = center
+        self.scale = scale
+        self.shape = base.shape
+
+    @property
+    def passes(self) -> float:  # type: ignore[override]
+        return self.base.passes
+
+    @property
+    def norms(self) -> Vector:
+        shift = up(np.abs(self.center) * up(np.sqrt(float(self.shape[0]))))
+        return up(up(self.base.norms + shift) / self.scale)
+
+    def scores(self, a: Vector) -> Vector:
+        return (self.base.scores(a) - self.center * np.sum(a)) / self.scale
+
+    def score_radius(self, a: Vector) -> Vector:
+        # fl(sum a) errs by g_n sum|a|; then one product, one difference and one quotient,
+        # each relative to a quantity of at most |x_j.a| + |center_j sum a|.
+        n = self.shape[0]
+        total = sum_up(np.abs(a))
+        inner = self.base.score_radius(a)
+        size = up(up(self.base.norms * total) + up(np.abs(self.center) * total))
+        error = up(inner + up(up(np.abs(self.center) * up(gamma(n) * total)) + up(4.0 * U * size)))
+        return up(up(error / self.scale) * (1.0 + 8.0 * U) + 4.0 * TINY)
+
+    def columns(self, index: Index) -> Vector:
+        return (self.base.columns(index) - self.center[index]) / self.scale[index]
+
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        mean, spread = self.base.moments(weights)
+        return (mean - self.center) / self.scale, spread / self.scale**2
+
+    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+        return self.base.checksum(rows, cols)
+
+
+def column_statistics(matrix: Matrix, shares: Vector, *, centred: bool) -> tuple[Vector, Vector]:
+    """(center, scale) of the columns under weights that sum to 1.
+
+    Weighted mean and standard deviation; or, not centred, 0 and the root mean square. A
+    constant column shows rounding noise instead of 0 and is left unscaled.
+    """
+    n = matrix.shape[0]
+    center, spread = matrix.moments(shares)
+    constant = spread <= (n * np.finfo(np.float64).eps * np.abs(center)) ** 2
+    if not centred:
+        spread, center = spread + center**2, np.zeros(len(center))
+        constant = spread == 0.0
+    return center, np.where(constant, 1.0, np.sqrt(spread))

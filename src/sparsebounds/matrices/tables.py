@@ -1,0 +1,125 @@
+"""From what users hold (arrays, data frames, scipy.sparse, lists) to a Matrix and names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Mask
+from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._validate import LARGEST
+from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.sparse import SparseMatrix
+
+def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...] | None]:
+    """The matrix behind X, or its rows `keep` alone, and its column names, if it has any.
+
+    float32 and float64 arrays are viewed, not copied; integers and booleans become
+    float64; anything else, or a value that is not finite, is an error.
+    """
+    if isinstance(X, Matrix):
+        return X, None
+    names = _column_names(X)
+    matrix = _sparse(X, keep) if _is_scipy_sparse(X) else _dense(X, names, keep)
+    _check_shape(matrix.shape)
+    if names is not None and len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"X has more than one column named {twice[0]!r}; rename or drop them.")
+    _check_finite(matrix, names)
+    return matrix, names
+
+
+def label(column: int, names: tuple[str, ...] | None) -> str:
+    """A column as an error message names it."""
+    return f"column {names[column]!r}" if names is not None else f"column {column}"
+
+
+def _is_scipy_sparse(X: Any) -> bool:
+    return type(X).__module__.startswith("scipy.sparse")
+
+
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return tuple(str(name) for name in X.columns)
+    return None
+
+
+def _sparse(X: Any, keep: Mask | None) -> SparseMatrix:
+    if X.ndim != 2:
+        raise InputError(f"X must be a matrix of two dimensions; this sparse array has {X.ndim}.")
+    _check_kind(X.dtype)
+    return SparseMatrix(X if keep is None else X.tocsr()[keep])
+
+
+def _dense(X: Any, names: tuple[str, ...] | None, keep: Mask | None) -> DenseMatrix:
+    try:
+        array = X.to_numpy() if names is not None else np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X cannot be read as a matrix: {error}.") from error
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputTypeError("X is a masked array; fill or drop its masked entries first.")
+    if array.ndim != 2:
+        raise InputError(
+            f"X must be a matrix of two dimensions, rows by features; it has {array.ndim}. "
+            "Use X.reshape(-1, 1) for a single feature."
+        )
+    if array.dtype == object and names is not None:
+        _refuse_text_columns(X, names)
+    _check_kind(array.dtype)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return DenseMatrix(array if keep is None else array[keep])
+
+
+def _refuse_text_columns(X: Any, names: tuple[str, ...]) -> None:
+    text = [
+        name
+        for name, column in zip(names, X.columns, strict=True)
+        if np.asarray(X[column]).dtype.kind not in "fiub"
+    ]
+    if text:
+        raise InputTypeError(
+            f"X has columns that are not numbers: {_listing(text)}. "
+            "Encode them (for example one-hot) or leave them out."
+        )
+
+
+def _check_kind(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"X has dtype {dtype}; it must hold real numbers (float, integer or boolean). "
+            "Convert it, for example with X.astype(float)."
+        )
+
+
+def _check_shape(shape: tuple[int, int]) -> None:
+    if 0 in shape:
+        raise InputError(
+            f"X is empty: its shape is {shape}; it needs at least one row and one column."
+        )
+
+
+def _check_finite(matrix: Matrix, names: tuple[str, ...] | None) -> None:
+    if np.all(np.isfinite(matrix.norms)):
+        return
+    suspects = np.flatnonzero(~np.isfinite(matrix.norms))
+    for column in suspects:
+        values = matrix.columns(np.array([column]))
+        kind = "NaN" if np.isnan(values).any() else "infinity" if np.isinf(values).any() else None
+        if kind is not None:
+            more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+            raise InputError(
+                f"X holds {kind} in {label(int(column), names)}{more}; "
+                "drop or impute such rows or columns."
+            )
+    raise InputError(
+        f"X holds values beyond {LARGEST:g} in {label(int(suspects[0]), names)}; "
+        "rescale that column."
+    )
+
+
+def _listing(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,265 @@
+"""Program: the data, a loss, one of k / l0, one of ridge / ball.
+
+    k + ridge    min F(z) + sum_i ridge_i/2 w_i^2              at most k nonzeros
+    l0 + ridge   min F(z) + sum_i ridge_i/2 w_i^2 + sum l0_i over the support
+    k + ball     min F(z)                                      at most k nonzeros, |w|^2 <= ball
+    l0 + ball    min F(z) + sum l0_i over the support          |w|^2 <= ball
+
+with z = Xw + b + offset, b the unpenalised intercept (optional), and F the weighted mean
+of the loss. Features in `always` are neither counted in k nor charged l0; features in
+`never` have w_i = 0; `positive` asks w_i >= 0.
+
+With `standardize` the problem is posed on the columns (x_j - center_j) / scale_j: scale_j
+is the weighted standard deviation and center_j the weighted mean where there is an
+intercept; without one, columns are not shifted and scale_j is the root mean square. A pair
+(center, scale) poses it on given ones, as a stored certificate does.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from sparsebounds import _validate as check
+from sparsebounds._array import Mask, Vector
+from sparsebounds._errors import InputError
+from sparsebounds._fingerprint import fingerprint
+from sparsebounds.losses import Loss, MeanLoss, get_loss
+from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
+
+Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
+
+
+class Program:
+    """A sparse program, validated. Read-only; every other layer is a function of it."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        k: int | None = None,
+        l0: Any = None,
+        ridge: Any = None,
+        ball: float | None = None,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = False,
+        standardize: bool | tuple[Vector, Vector] = False,
+        sample_weight: Any = None,
+        offset: Any = None,
+        positive: Any = False,
+        always: Any = None,
+        never: Any = None,
+        feature_names: Any = None,
+    ) -> None:
+        check.exactly_one(k=k, l0=l0)
+        check.exactly_one(ridge=ridge, ball=ball)
+        self.loss = get_loss(loss)
+        n_given = _row_count(X)
+        labels = check.response_labels(y, n_given)
+        self.weights, keep = check.sample_weights(sample_weight, n_given)
+        self.y, self.classes = self._response(labels if keep is None else labels[keep])
+        self.offset = None
+        if offset is not None:
+            full = check.real_vector("offset", offset, n_given, "row")
+            self.offset = full if keep is None else full[keep]
+        self.fit_intercept = bool(fit_intercept)
+        self._check_attained()
+        matrix, names = as_matrix(X, keep)
+        self.n, self.m = matrix.shape
+        if feature_names is not None:
+            names = check.feature_names(feature_names, self.m)
+        self.feature_names = names
+
+        self.k = None if k is None else check.cardinality(k)
+        self.l0 = None
+        if l0 is not None:
+            self.l0 = check.feature_numbers("l0", l0, self.m, zero_allowed=True)
+        self.ridge = None
+        if ridge is not None:
+            self.ridge = check.feature_numbers("ridge", ridge, self.m, zero_allowed=False)
+        self.ball = None if ball is None else check.positive_number("ball", ball)
+        self.positive = check.sign_mask(positive, self.m)
+        self.always = check.features("always", always, self.m, names)
+        self.never = check.features("never", never, self.m, names)
+        both = np.flatnonzero(self.always & self.never)
+        if len(both):
+            raise InputError(
+                f"always and never both hold {self.label(int(both[0]))}; keep it in one of them."
+            )
+        self.standardize = standardize is not False
+        self.matrix = self._standardized(matrix, standardize) if self.standardize else matrix
+
+    # The problem, in the words of the mathematics.
+
+    @property
+    def form(self) -> Form:
+        """Which of the four problems this is."""
+        if self.ball is None:
+            return "k+ridge" if self.l0 is None else "l0+ridge"
+        return "k+ball" if self.l0 is None else "l0+ball"
+
+    @cached_property
+    def F(self) -> MeanLoss:
+        """The data term F(z), with the offset inside."""
+        return MeanLoss(self.loss, self.y, self.weights / math.fsum(self.weights), self.offset)
+
+    @cached_property
+    def ridges(self) -> Vector:
+        """ridge, one number a feature (ridge forms)."""
+        assert self.ridge is not None
+        return np.broadcast_to(np.asarray(self.ridge, dtype=np.float64), (self.m,))
+
+    @cached_property
+    def prices(self) -> Vector:
+        """l0, one number a feature, 0 for those always in; all 0 in the k forms."""
+        price = np.zeros(self.m) if self.l0 is None else np.asarray(self.l0, dtype=np.float64)
+        return np.where(self.always, 0.0, price)
+
+    @property
+    def free(self) -> Mask:
+        """Features the problem chooses among: neither always nor never."""
+        return ~(self.always | self.never)
+
+    def objective(self, coef: Any, intercept: float = 0.0) -> float:
+        """The objective at a model in the user's units; inf where it breaks a constraint."""
+        w, b = self.to_program(self._coefficients(coef), self._intercept(intercept))
+        support = np.flatnonzero(w)
+        z = np.full(self.n, b)
+        if len(support):
+            z += self.matrix.columns(support) @ w[support]
+        return self.F.value(z) + self.regularizer(w)
+
+    def regularizer(self, w: Vector) -> float:
+        """Everything but F, for w on the program's own columns; inf outside the constraints."""
+        counted = np.flatnonzero((w != 0) & self.free)
+        if np.any(w[self.never] != 0) or np.any(w[self.positive] < 0):
+            return math.inf
+        if self.k is not None and len(counted) > self.k:
+            return math.inf
+        value = float(np.sum(self.prices[counted]))
+        if self.ball is None:
+            return value + 0.5 * float(np.sum(self.ridges * w * w))
+        return value if in_ball(w, self.ball) else math.inf
+
+    @cached_property
+    def null_intercept(self) -> float:
+        """The intercept of the best model without features; 0 where no intercept is fitted."""
+        return self.F.best_constant() if self.fit_intercept else 0.0
+
+    @cached_property
+    def null(self) -> float:
+        """The objective of the best intercept-only (or zero) model."""
+        return self.F.value(np.full(self.n, self.null_intercept))
+
+    # Units: w and b act on the program's columns, coef and intercept on the user's.
+
+    def to_program(self, coef: Vector, intercept: float) -> tuple[Vector, float]:
+        """(w, b) on the program's columns from a model in the user's units."""
+        if not isinstance(self.matrix, StandardizedMatrix):
+            return coef, intercept
+        return coef * self.matrix.scale, intercept + float(coef @ self.matrix.center)
+
+    def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
+        """(coef, intercept) in the user's units from a model on the program's columns."""
+        if not isinstance(self.matrix, StandardizedMatrix):
+            return w, b
+        coef = w / self.matrix.scale
+        return coef, b - float(coef @ self.matrix.center)
+
+    # Words and identity.
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies X, y, weights and offset: equal for every memory order and storage."""
+        return fingerprint(self.matrix, self.y, self.weights, self.offset)
+
+    def label(self, feature: int) -> str:
+        """A feature as messages name it."""
+        if self.feature_names is None:
+            return f"feature {feature}"
+        return repr(self.feature_names[feature])
+
+    def describe(self) -> str:
+        """The problem in one clause."""
+        sparsity = (
+            f"at most {self.k} nonzero coefficients"
+            if self.k is not None
+            else f"a price l0={_number(self.l0)} per nonzero coefficient"
+        )
+        size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
+        extras = [
+            "an intercept" if self.fit_intercept else "",
+            "standardized columns" if self.standardize else "",
+            "nonnegative coefficients" if self.positive.any() else "",
+        ]
+        tail = "".join(f", {extra}" for extra in extras if extra)
+        return (
+            f"{self.loss.name} loss on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Program: {self.describe()}>"
+
+    # Validation.
+
+    def _response(self, labels: Any) -> tuple[Vector, tuple[Any, Any] | None]:
+        if self.loss.two_class:
+            return check.two_classes(labels)
+        y = check.real_vector("y", labels, len(labels), "row")
+        self.loss.check_response(y)
+        return y, None
+
+    def _check_attained(self) -> None:
+        """With an intercept, the loss must grow on both sides: some row bounds b on each."""
+        if not self.fit_intercept:
+            return
+        lo, hi = self.loss.sublevel(self.y, np.ones_like(self.y))
+        if np.any(np.isfinite(lo)) and np.any(np.isfinite(hi)):
+            return
+        what = "holds one class only" if self.loss.two_class else "is all zero"
+        raise InputError(
+            f"y {what}, so the {self.loss.name} loss has no finite minimiser with an intercept; "
+            "add rows that differ, or pass fit_intercept=False."
+        )
+
+    def _standardized(self, matrix: Matrix, standardize: Any) -> StandardizedMatrix:
+        if standardize is not True:
+            center, scale = standardize
+            center = check.real_vector("standardize", center, self.m, "column")
+            scale = check.real_vector("standardize", scale, self.m, "column")
+            if np.any(scale <= 0):
+                raise InputError("standardize holds a scale that is not greater than 0.")
+            return StandardizedMatrix(matrix, center, scale)
+        center, scale = column_statistics(matrix, self.F.p, centred=self.fit_intercept)
+        return StandardizedMatrix(matrix, center, scale)
+
+    def _coefficients(self, coef: Any) -> Vector:
+        return check.real_vector("coef", coef, self.m, "column")
+
+    def _intercept(self, intercept: float) -> float:
+        if not math.isfinite(intercept):
+            raise InputError(f"intercept={intercept!r} must be a finite number.")
+        if intercept != 0 and not (self.fit_intercept or self.standardize):
+            raise InputError(
+                f"intercept={intercept!r}, but the program has none; pass fit_intercept=True."
+            )
+        return float(intercept)
+
+
+def in_ball(w: Vector, ball: float) -> bool:
+    """Whether |w|^2 <= ball holds exactly, in rational arithmetic."""
+    return sum((Fraction(x) ** 2 for x in w[w != 0].tolist()), Fraction(0)) <= Fraction(ball)
+
+
+def _row_count(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)
+
+
+def _number(value: float | Vector | None) -> str:
+    return f"{value:g}" if isinstance(value, float) else "(a number a feature)"

@@ -1,0 +1,74 @@
+"""The relaxation p** in conic form, solved by CVXPY: an independent referee for `relax`.
+
+min F(Xw + b) + sum_i ridge_i/2 t_i + l0_i u_i  over  w_i^2 <= t_i u_i, 0 <= u <= 1, with
+sum u <= k, or sum t <= ball. Columns are scaled to unit norm for the solver, w with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds.losses import Huber
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True)
+class ConicSolution:
+    """The relaxed value, w and u on the program's own columns, and the dual vector a."""
+
+    value: float
+    w: Vector
+    u: Vector
+    a: Vector
+
+
+def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
+    """p** of a small program by an interior-point solver (needs cvxpy and clarabel)."""
+    import cvxpy as cp
+
+    columns = program.matrix.columns(np.arange(program.m))
+    scale = np.linalg.norm(columns, axis=0)
+    scale[scale == 0] = 1.0
+    w, u, t = (cp.Variable(program.m) for _ in range(3))
+    b, z = cp.Variable(), cp.Variable(program.n)
+    offset = 0.0 if program.offset is None else program.offset
+    # w_i = omega_i / scale_i, t_i = tau_i / scale_i^2: `w` and `t` below are omega and tau.
+    prediction = (columns / scale) @ w + offset + (b if program.fit_intercept else 0.0)
+    link = z == prediction
+    constraints = [link, u >= 0, u <= 1, cp.SOC(t + u, cp.vstack([2 * w, t - u]), axis=0)]
+    if program.always.any():
+        constraints.append(u[program.always] == 1)
+    if program.never.any():
+        constraints.append(w[program.never] == 0)
+    if program.positive.any():
+        constraints.append(w[program.positive] >= 0)
+    free = program.free.astype(float)
+    objective = _data_term(cp, program, z)
+    if program.l0 is None:
+        constraints.append(free @ u <= program.k)
+    else:
+        objective += program.prices @ u
+    if program.ball is None:
+        objective += (0.5 * program.ridges / scale**2) @ t
+    else:
+        constraints.append((1.0 / scale**2) @ t <= program.ball)
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    problem.solve(solver=cp.CLARABEL, **(tight | solver_options))
+    return ConicSolution(float(problem.value), w.value / scale, u.value, -link.dual_value)
+
+
+def _data_term(cp: Any, program: Program, z: Any) -> Any:
+    y, p, loss = program.y, program.F.p, program.loss
+    terms = {
+        "squared": lambda: 0.5 * cp.square(z - y),
+        "logistic": lambda: cp.logistic(cp.multiply(-y, z)),
+        "poisson": lambda: cp.exp(z) - cp.multiply(y, z),
+        "huber": lambda: 0.5 * cp.huber(z - y, loss.delta if isinstance(loss, Huber) else 1.0),
+        "squared_hinge": lambda: 0.5 * cp.square(cp.pos(1 - cp.multiply(y, z))),
+    }
+    return p @ terms[loss.name]()

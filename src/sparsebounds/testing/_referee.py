@@ -1,0 +1,168 @@
+"""The referee: the true optimum of a small program, by trying every support.
+
+On each support the problem is smooth and convex. Newton's method solves it to machine
+precision; for the ball, the multiplier is found by the secular equation |w(eta)|^2 = ball.
+With sign constraints, a support whose free minimiser breaks one is skipped: the constrained
+minimiser then has a zero there and is found on a smaller support.
+
+The value returned is the objective at a feasible point, rounded up. It is attained, so a
+valid lower bound is never above it: that comparison needs no tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds import objective_up
+from sparsebounds.program import Program, in_ball
+
+MOST_FEATURES = 20
+"""Exhaustive search beyond a million supports is refused."""
+
+_CACHE: dict[tuple[object, ...], dict[tuple[int, ...], tuple[Vector, float]]] = {}
+_CACHE_SIZE = 64
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best model of a program: its objective (rounded up), w and b on its own columns."""
+
+    value: float
+    w: Vector
+    b: float
+
+
+def brute_force(program: Program) -> Optimum:
+    """The optimum over all supports the program allows."""
+    solutions = _solutions(program)
+    free = np.flatnonzero(program.free)
+    if len(free) > MOST_FEATURES:
+        raise ValueError(f"Exhaustive search stops at {MOST_FEATURES} features; got {len(free)}.")
+    most = len(free) if program.k is None else min(program.k, len(free))
+    best = Optimum(math.inf, np.zeros(program.m), 0.0)
+    always = np.flatnonzero(program.always)
+    kept = _subsets(always) if program.positive[always].any() else [tuple(always.tolist())]
+    for base in kept:
+        for chosen in _subsets(free, most):
+            candidate = _on_support(program, solutions, tuple(sorted(base + chosen)))
+            if candidate.value < best.value:
+                best = candidate
+    return best
+
+
+def _subsets(items: Vector, most: int | None = None) -> list[tuple[int, ...]]:
+    sizes = range((len(items) if most is None else most) + 1)
+    return list(chain.from_iterable(combinations(items.tolist(), size) for size in sizes))
+
+
+def _solutions(program: Program) -> dict[tuple[int, ...], tuple[Vector, float]]:
+    """The cache of minimisers by support, shared by all k, l0, always and never."""
+    scale = program.matrix.columns(np.arange(program.m)).tobytes()
+    size = program.ball if program.ridge is None else program.ridges.tobytes()
+    key = (
+        program.fingerprint,
+        scale,
+        program.loss,
+        program.fit_intercept,
+        program.ridge is None,
+        size,
+    )
+    if key not in _CACHE and len(_CACHE) >= _CACHE_SIZE:
+        _CACHE.pop(next(iter(_CACHE)))
+    return _CACHE.setdefault(key, {})
+
+
+def _on_support(
+    program: Program,
+    solutions: dict[tuple[int, ...], tuple[Vector, float]],
+    support: tuple[int, ...],
+) -> Optimum:
+    if support not in solutions:
+        columns = program.matrix.columns(np.array(support, dtype=np.int64))
+        if program.ball is None:
+            solutions[support] = minimize_ridge(program, columns, program.ridges[list(support)])
+        else:
+            solutions[support] = minimize_ball(program, columns, program.ball)
+    nonzeros, b = solutions[support]
+    w = np.zeros(program.m)
+    w[list(support)] = nonzeros
+    return Optimum(objective_up(program, w, b), w, b)
+
+
+def minimize_ball(program: Program, columns: Vector, ball: float) -> tuple[Vector, float]:
+    """argmin F(columns w + b) over |w|^2 <= ball, by the secular equation."""
+    from scipy.optimize import brentq
+
+    width = columns.shape[1]
+    start = np.zeros(width + 1)
+    start[-1] = program.null_intercept
+
+    def excess(log_eta: float) -> float:
+        nonlocal start
+        start = _newton(program, columns, np.full(width, math.exp(log_eta)), start)
+        size = float(np.sum(start[:-1] ** 2))
+        return math.log(size / ball) if size > 0 else -700.0
+
+    # At this eta the ridge changes the objective by less than 1e-14 of its range.
+    floor = max(1e-14 * (program.null - program.F.infimum) / ball, 1e-290)
+    low = high = math.log(floor)
+    if width and excess(low) > 0:
+        while excess(high) > 0:
+            low, high = high, high + 3.0
+        brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200)
+    w, b = start[:-1], float(start[-1])
+    while not in_ball(w, ball):
+        w = w * min(1.0 - 2.0**-53, math.sqrt(ball / float(np.sum(w * w))))
+    return w, b
+
+
+def minimize_ridge(program: Program, columns: Vector, ridges: Vector) -> tuple[Vector, float]:
+    """argmin F(columns w + b) + sum_i ridges_i/2 w_i^2, by Newton's method."""
+    start = np.zeros(columns.shape[1] + 1)
+    start[-1] = program.null_intercept
+    solution = _newton(program, columns, ridges, start)
+    return solution[:-1], float(solution[-1])
+
+
+def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) -> Vector:
+    """Damped Newton in (w, b) with variables scaled to unit curvature."""
+    F, n = program.F, program.n
+    design = np.column_stack((columns, np.full(n, float(program.fit_intercept))))
+    weight = np.append(ridges, 0.0 if program.fit_intercept else 1.0)
+    smooth = program.loss.smoothness
+    shares = F.p if math.isnan(smooth) else smooth * F.p
+
+    def value(x: Vector) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = F.value(design @ x) + 0.5 * float(np.sum(weight * x * x))
+        return math.inf if math.isnan(result) else result
+
+    x, current, majorize = start, value(start), False
+    for _ in range(500):
+        z = design @ x
+        gradient = design.T @ F.gradient(z) + weight * x
+        # Where a loss has no curvature (Huber, hinge) its upper bound stands in.
+        bend = shares if majorize else F.curvature(z)
+        hessian = design.T @ (bend[:, None] * design) + np.diag(weight)
+        unit = 1.0 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+        scaled = unit[:, None] * hessian * unit + 1e-14 * np.eye(len(x))
+        step = -unit * np.linalg.lstsq(scaled, unit * gradient, rcond=1e-15)[0]
+        slope = float(gradient @ step)
+        length = 1.0
+        while length > 1e-12 and not value(x + length * step) < current + 1e-4 * length * slope:
+            length *= 0.5
+        if length <= 1e-12:
+            if majorize:
+                return x
+            majorize = True
+            continue
+        x, previous = x + length * step, current
+        current, majorize = value(x), False
+        if previous - current <= 1e-17 * abs(current) and length == 1.0:
+            return x
+    return x

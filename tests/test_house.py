@@ -1,0 +1,222 @@
+"""The house: who may import whom, what an import loads, how long files are, what is public."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sparsebounds
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "sparsebounds"
+
+# A module may import from its own layer and from the ones above it.
+# FACE is the package itself: `import sparsebounds` reaches every public name.
+FACE = "sparsebounds"
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("_version", "_errors", "_validate", "_array", "_rounding"),
+    ("losses",),
+    ("penalties",),
+    ("matrices",),
+    ("_fingerprint",),
+    ("program",),
+    ("bounds",),
+    ("certificates",),
+    ("relaxation",),
+    ("primalization",),
+    ("models",),
+    ("exact",),
+    ("_solution", "_solve", "_path", "_rank", "_certify"),
+    ("estimators",),
+    ("datasets",),
+    (FACE,),
+    ("experiments",),
+    ("report",),
+    ("cli",),
+    ("__main__",),
+    ("testing",),
+)
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+SKLEARN_ALLOWED = {"estimators", "datasets", "cli", "testing"}
+MAX_LINES = 400
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+NAMES = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
+
+
+def layer_of(path: Path) -> str:
+    """The top-level module or subpackage that `path` belongs to; FACE for the package itself."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return FACE if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imported_modules(source: str, path: Path) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import in a file, those inside functions included.
+
+    `from a.b import c` yields "a.b.c", which is right whether c is a module or a name.
+    """
+    package = ("sparsebounds", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(source, str(path))):
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    yield node.lineno, alias.name
+            case ast.ImportFrom():
+                base = package[: len(package) + 1 - node.level] if node.level else ()
+                start = [*base, node.module] if node.module else [*base]
+                for alias in node.names:
+                    yield node.lineno, ".".join([*start, alias.name])
+            case ast.Call(
+                func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield node.lineno, name
+
+
+def target_layer(dotted: str) -> str | None:
+    """The layer that an import reaches into, None for other people's packages."""
+    head, *rest = dotted.split(".")
+    if head != "sparsebounds":
+        return None
+    if not rest or rest[0] == "*":
+        return FACE
+    if rest[0] == "__version__":
+        return "_version"
+    home = sparsebounds._HOME.get(rest[0])
+    return home.split(".")[1] if home else rest[0]
+
+
+def test_every_module_has_a_layer() -> None:
+    homeless = {layer_of(path) for path in MODULES} - RANK.keys()
+    assert not homeless, (
+        f"no layer is known for {', '.join(sorted(homeless))}: "
+        "place each in LAYERS at the head of tests/test_house.py, below all that it imports"
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_imports_point_upwards(path: Path) -> None:
+    layer = layer_of(path)
+    if layer == FACE:
+        return  # names every layer and loads none, see below
+    wrong = []
+    for line, dotted in imported_modules(path.read_text(encoding="utf-8"), path):
+        target = target_layer(dotted)
+        if target is None:
+            continue
+        assert target in RANK, f"{path.name}:{line} imports {dotted}, for which LAYERS has no place"
+        if RANK[target] > RANK[layer]:
+            wrong.append(f"line {line}: {dotted}")
+    assert not wrong, f"{layer} may import only from the layers above it, but: {'; '.join(wrong)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_scikit_learn_stays_in_its_layers(path: Path) -> None:
+    if layer_of(path) in SKLEARN_ALLOWED:
+        return
+    imports = imported_modules(path.read_text(encoding="utf-8"), path)
+    wrong = [line for line, dotted in imports if dotted.split(".")[0] == "sklearn"]
+    assert not wrong, f"sklearn belongs to {sorted(SKLEARN_ALLOWED)}, not to lines {wrong} here"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import sparsebounds.exact.node", {"exact"}),
+        ("import sparsebounds as sb", {FACE}),
+        ("from sparsebounds import Program, losses", {"program", "losses"}),
+        ("from sparsebounds import __version__", {"_version"}),
+        ("from sparsebounds.bounds import lower_bound", {"bounds"}),
+        ("from . import dense", {"matrices"}),
+        ("from .dense import Dense", {"matrices"}),
+        ("from ..relaxation import relax", {"relaxation"}),
+        ("from .. import exact", {"exact"}),
+        ("def f():\n    from sparsebounds.cli import app", {"cli"}),
+        ("if TYPE_CHECKING:\n    from sparsebounds.exact import Tree", {"exact"}),
+        ("importlib.import_module('sparsebounds.report')", {"report"}),
+        ("import numpy, sparsebounds_other", set()),
+    ],
+)
+def test_the_reader_of_imports_misses_nothing(source: str, expected: set[str]) -> None:
+    path = PACKAGE / "matrices" / "dense.py"
+    found = {target_layer(dotted) for _, dotted in imported_modules(source, path)}
+    assert found - {None} == expected
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The names of the modules a fresh interpreter holds after `statement`."""
+    code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{statement!r} fails in a fresh interpreter:\n{done.stderr}"
+    return set(done.stdout.split())
+
+
+def under(modules: set[str], *prefixes: str) -> list[str]:
+    """Those of `modules` that are one of `prefixes`, or inside one."""
+    return sorted(m for m in modules if any(m == p or m.startswith(f"{p}.") for p in prefixes))
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    loaded = loaded_by("import sparsebounds")
+    heavy = ("numpy", "scipy", "sklearn", "polars", "pandas", "typer", "torch", "matplotlib")
+    assert not under(loaded, *heavy)
+    assert under(loaded, "sparsebounds") == ["sparsebounds", "sparsebounds._version"]
+
+
+def test_verifying_a_certificate_needs_no_solver() -> None:
+    loaded = loaded_by("import sparsebounds.certificates")
+    foreign = ("scipy.optimize", "sklearn", "typer", "polars", "pandas", "torch")
+    assert not under(loaded, *foreign)
+    rank = RANK["certificates"]
+    later = [f"sparsebounds.{name}" for name in RANK if RANK[name] > rank and name != FACE]
+    assert not under(loaded, *later)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_files_are_short(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MAX_LINES, f"{lines} lines: one mathematical object a file, split this one"
+
+
+@pytest.mark.parametrize("name", sparsebounds.__all__)
+def test_public_names_resolve(name: str) -> None:
+    assert name in dir(sparsebounds)
+    value = getattr(sparsebounds, name)
+    assert getattr(sparsebounds, name) is value
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    blocks = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    declared = {
+        (statement.module, alias.asname)
+        for block in blocks
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    table = {(home, name) for name, home in sparsebounds._HOME.items()}
+    assert declared == table | {("sparsebounds", name) for name in sparsebounds._MODULES}
+
+
+def test_unknown_names_raise_the_usual_sentence() -> None:
+    with pytest.raises(AttributeError, match="module 'sparsebounds' has no attribute 'sovle'"):
+        sparsebounds.sovle  # noqa: B018
+
+
+def test_the_citation_states_the_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", text, re.MULTILINE) == [sparsebounds.__version__]
