@@ -20,7 +20,7 @@ PACKAGE = ROOT / "src" / "sparsebounds"
 # FACE is the package itself: `import sparsebounds` reaches every public name.
 FACE = "sparsebounds"
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "_errors", "_validate", "_array", "_rounding"),
+    ("_version", "_errors", "_validate", "_array", "_rounding", "_files"),
     ("losses",),
     ("penalties",),
     ("matrices",),

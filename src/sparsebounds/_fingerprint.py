@@ -1,8 +1,9 @@
 """Fingerprint of a data set: its shape, a hash of y, weights and offset, a checksum of X.
 
-The checksum is bilinear, sum_ij r_i c_j bits64(x_ij) mod 2^64, for two seeded pairs of odd
-multipliers r, c. A sum does not depend on its order, so every memory layout, chunking,
-sparse or dense storage, and float32 or its float64 value give the same number in one pass.
+The checksum is sum_ij r_i c_j words(x_ij) mod 2^64, for two seeded pairs of odd multipliers
+r, c; words(x) are the 64 bits of x with their upper half folded into the lower (and 0 for 0).
+A sum does not depend on its order, so every memory layout, chunking, sparse or dense storage,
+and float32 or its float64 value give the same number in one pass.
 It recognises other data; it is not a cryptographic hash. Soundness never rests on it: a
 verifier recomputes both bounds from the data.
 """

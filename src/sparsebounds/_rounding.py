@@ -10,9 +10,10 @@ n 2^-1074 for underflow (Higham, Accuracy and Stability of Numerical Algorithms,
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from sparsebounds._array import Vector
 
@@ -22,17 +23,23 @@ U = 2.0**-53
 TINY = 2.0**-1074
 """The smallest positive float64."""
 
-Number = TypeVar("Number", float, Vector)
 
-
-def up(x: Number) -> Number:
+@overload
+def up(x: float) -> float: ...
+@overload
+def up(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
+def up(x: Any) -> Any:
     """The next float above x."""
-    return np.nextafter(x, np.inf)  # type: ignore[return-value]
+    return np.nextafter(x, np.inf)
 
 
-def down(x: Number) -> Number:
+@overload
+def down(x: float) -> float: ...
+@overload
+def down(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
+def down(x: Any) -> Any:
     """The next float below x."""
-    return np.nextafter(x, -np.inf)  # type: ignore[return-value]
+    return np.nextafter(x, -np.inf)
 
 
 def sum_up(x: Vector) -> float:

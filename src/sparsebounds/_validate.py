@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sparsebounds._array import Mask, Vector
 from sparsebounds._errors import InputError, InputTypeError
@@ -58,7 +59,7 @@ def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> flo
 
 def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
     """A finite float64 vector of the given length."""
-    array = np.asarray(value)
+    array = _array(name, value)
     if array.dtype.kind not in "fiub":
         raise InputTypeError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
     if array.ndim != 1:
@@ -96,7 +97,7 @@ def sample_weights(value: Any, n: int) -> tuple[Vector, Mask | None]:
 
 def response_labels(y: Any, n: int) -> Any:
     """y as a one-dimensional array of n entries of any kind."""
-    array = np.asarray(y)
+    array = _array("y", y)
     if array.ndim != 1:
         raise InputError(f"y must be one-dimensional; its shape is {array.shape}. Try y.ravel().")
     if len(array) != n:
@@ -105,7 +106,19 @@ def response_labels(y: Any, n: int) -> Any:
         raise InputTypeError("y is complex; it must hold real numbers or class labels.")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         raise InputError("y holds NaN or infinity; drop such rows.")
+    if array.dtype == object and any(isinstance(v, float) and math.isnan(v) for v in array):
+        raise InputError("y holds NaN; drop such rows.")
     return array
+
+
+def _array(name: str, value: Any) -> npt.NDArray[Any]:
+    """value as an array, without dropping a mask unseen."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputTypeError(f"{name} is a masked array; fill or drop its masked entries first.")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} cannot be read as a vector of numbers: {error}.") from error
 
 
 def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
@@ -118,7 +131,9 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
     if labels.dtype.kind in "fiu" and set(values) <= {-1, 1}:
         return np.asarray(y, dtype=np.float64), (-1, 1)
     if len(values) != 2:
-        shown = ", ".join(repr(label) for label in values[:5]) + (", ..." if len(values) > 5 else "")
+        shown = ", ".join(repr(label) for label in values[:5])
+        if len(values) > 5:
+            shown += ", ..."
         raise InputError(
             f"y holds {len(values)} classes ({shown}), but this loss needs exactly two; "
             "code y with two labels, or choose loss='squared' for a real response."
@@ -128,6 +143,8 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
 
 def feature_names(value: Any, m: int) -> tuple[str, ...]:
     """m distinct names."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputTypeError(f"feature_names={value!r} must be a list of {m} names, one a column.")
     names = tuple(str(name) for name in value)
     if len(names) != m:
         raise InputError(f"feature_names has {len(names)} entries, but X has {m} columns.")
@@ -161,11 +178,24 @@ def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] |
         return names.index(feature)
     if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, Integral):
         raise InputTypeError(
-            f"{argument} holds {feature!r}; pass column indices or names (np.flatnonzero of a mask)."
+            f"{argument} holds {feature!r}; pass column indices or names "
+            "(np.flatnonzero of a mask)."
         )
-    if not 0 <= feature < m:
-        raise InputError(f"{argument} holds {feature}, but columns go from 0 to {m - 1}.")
-    return int(feature)
+    index = int(feature)
+    if not 0 <= index < m:
+        raise InputError(f"{argument} holds {index}, but columns go from 0 to {m - 1}.")
+    return index
+
+
+def standardization(value: Any) -> Any:
+    """True, False or a pair (center, scale)."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return value
+    raise InputTypeError(
+        f"standardize={value!r} must be True, False or a pair of vectors (center, scale)."
+    )
 
 
 def sign_mask(positive: Any, m: int) -> Mask:

@@ -20,13 +20,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Mask, Vector
-from sparsebounds._errors import InputError
+from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
 from sparsebounds.losses import Loss, MeanLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
@@ -91,8 +92,9 @@ class Program:
             raise InputError(
                 f"always and never both hold {self.label(int(both[0]))}; keep it in one of them."
             )
-        self.standardize = standardize is not False
-        self.matrix = self._standardized(matrix, standardize) if self.standardize else matrix
+        chosen = check.standardization(standardize)
+        self.standardize = chosen is not False
+        self.matrix = self._standardized(matrix, chosen) if self.standardize else matrix
 
     # The problem, in the words of the mathematics.
 
@@ -129,10 +131,10 @@ class Program:
         """The objective at a model in the user's units; inf where it breaks a constraint."""
         w, b = self.to_program(self._coefficients(coef), self._intercept(intercept))
         support = np.flatnonzero(w)
-        z = np.full(self.n, b)
-        if len(support):
-            z += self.matrix.columns(support) @ w[support]
-        return self.F.value(z) + self.regularizer(w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = self.matrix.columns(support) @ w[support] + b
+            value = self.F.value(z) + self.regularizer(w)
+        return math.inf if math.isnan(value) else value
 
     def regularizer(self, w: Vector) -> float:
         """Everything but F, for w on the program's own columns; inf outside the constraints."""
@@ -143,18 +145,21 @@ class Program:
             return math.inf
         value = float(np.sum(self.prices[counted]))
         if self.ball is None:
-            return value + 0.5 * float(np.sum(self.ridges * w * w))
+            with np.errstate(over="ignore"):
+                return value + 0.5 * float(np.sum(self.ridges * w * w))
         return value if in_ball(w, self.ball) else math.inf
 
     @cached_property
     def null_intercept(self) -> float:
         """The intercept of the best model without features; 0 where no intercept is fitted."""
-        return self.F.best_constant() if self.fit_intercept else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.F.best_constant() if self.fit_intercept else 0.0
 
     @cached_property
     def null(self) -> float:
         """The objective of the best intercept-only (or zero) model."""
-        return self.F.value(np.full(self.n, self.null_intercept))
+        with np.errstate(over="ignore"):
+            return self.F.value(np.full(self.n, self.null_intercept))
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 
@@ -198,9 +203,7 @@ class Program:
             "nonnegative coefficients" if self.positive.any() else "",
         ]
         tail = "".join(f", {extra}" for extra in extras if extra)
-        return (
-            f"{self.loss.name} loss on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
-        )
+        return f"{self.loss.name} loss on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
 
     def __repr__(self) -> str:
         return f"<Program: {self.describe()}>"
@@ -216,7 +219,7 @@ class Program:
 
     def _check_attained(self) -> None:
         """With an intercept, the loss must grow on both sides: some row bounds b on each."""
-        if not self.fit_intercept:
+        if not self.fit_intercept or len(self.y) == 0:
             return
         lo, hi = self.loss.sublevel(self.y, np.ones_like(self.y))
         if np.any(np.isfinite(lo)) and np.any(np.isfinite(hi)):
@@ -242,9 +245,12 @@ class Program:
         return check.real_vector("coef", coef, self.m, "column")
 
     def _intercept(self, intercept: float) -> float:
+        if not isinstance(intercept, Real):
+            raise InputTypeError(f"intercept={intercept!r} must be a number.")
         if not math.isfinite(intercept):
             raise InputError(f"intercept={intercept!r} must be a finite number.")
-        if intercept != 0 and not (self.fit_intercept or self.standardize):
+        shifted = isinstance(self.matrix, StandardizedMatrix) and self.matrix.center.any()
+        if intercept != 0 and not (self.fit_intercept or shifted):
             raise InputError(
                 f"intercept={intercept!r}, but the program has none; pass fit_intercept=True."
             )
@@ -258,7 +264,14 @@ def in_ball(w: Vector, ball: float) -> bool:
 
 def _row_count(X: Any) -> int:
     shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
+    if shape:
+        return int(shape[0])
+    if shape == () or not hasattr(X, "__len__"):
+        raise InputTypeError(
+            f"X is of type {type(X).__name__}; pass a matrix, rows by features: an array, a data "
+            "frame, a scipy.sparse matrix or a list of rows."
+        )
+    return len(X)
 
 
 def _number(value: float | Vector | None) -> str:

@@ -54,9 +54,7 @@ def best_cover(program: Program, points: Sequence[DualPoint]) -> Cover:
     ends = np.append(starts[1:] - 1, len(winner) - 1)
     nodes = tuple(Node(low=int(i), high=int(j)) for i, j in zip(starts, ends, strict=True))
     used = tuple(int(winner[start]) for start in starts)
-    lower = min(
-        bound_at(program, points[p], node) for p, node in zip(used, nodes, strict=True)
-    )
+    lower = min(bound_at(program, points[p], node) for p, node in zip(used, nodes, strict=True))
     return Cover(lower, nodes, used)
 
 

@@ -52,7 +52,10 @@ class DualPoint:
 def dual_point(program: Program, a: Vector) -> DualPoint:
     """The dual point at a = F'(z), or at any other vector: clipped, balanced, then scored."""
     vector = check.real_vector("a", a, program.n, "row")
-    return dual_point_at(program, repair(program, vector / program.F.p))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        t = vector / program.F.p
+    # A share below the smallest float makes 0/0 of a_i = 0.
+    return dual_point_at(program, repair(program, np.where(np.isnan(t), 0.0, t)))
 
 
 def repair(program: Program, t: Vector) -> Vector:
@@ -70,9 +73,11 @@ def repair(program: Program, t: Vector) -> Vector:
 
 def dual_point_at(program: Program, t: Vector) -> DualPoint:
     """The dual point at t, which must lie in the domain already (as `repair` leaves it)."""
-    if not np.array_equal(program.loss.clip(program.y, t), t):
+    inside = np.array_equal(program.loss.clip(program.y, t), t)
+    if not inside or np.any(np.abs(t) > check.LARGEST):
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     weighted = program.weights * t
+    underflow = program.n * TINY  # of the products s_i t_i
     mass = math.fsum(program.weights)
     least = down(mass)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -80,7 +85,7 @@ def dual_point_at(program: Program, t: Vector) -> DualPoint:
         # s_i t_i is rounded once, the quotient once and the mass once.
         radius = up(
             program.matrix.score_radius(weighted)
-            + up(program.matrix.norms * up(2.0 * U * norm_up(weighted)))
+            + up(program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow))
         )
         radius = up(up(radius / least) + up(4.0 * U * np.abs(scores)) + TINY)
         signed = np.where(program.positive, -scores, np.abs(scores))
@@ -91,7 +96,7 @@ def dual_point_at(program: Program, t: Vector) -> DualPoint:
         # fsum is exact up to its own rounding; the products are exact for unit weights.
         imbalance = up(abs(math.fsum(weighted)))
         if np.any(program.weights != 1.0):
-            imbalance = up(imbalance + up(2.0 * U * sum_up(np.abs(weighted))))
+            imbalance = up(imbalance + up(up(2.0 * U * sum_up(np.abs(weighted))) + underflow))
         reach_b = intercept_bound(program, ceiling, conjugate_up(program, np.zeros(program.n)))
         conjugate = up(conjugate + up(up(imbalance / least) * reach_b))
     return DualPoint(

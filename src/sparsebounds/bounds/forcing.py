@@ -79,7 +79,7 @@ def forced_bounds(program: Program, point: DualPoint, node: Node = ROOT) -> Forc
 
 
 def _bound(point: DualPoint, gain: Vector) -> Vector:
-    bound = down(-point.conjugate - gain)
+    bound = np.where(np.isneginf(gain), math.inf, down(-point.conjugate - gain))
     return np.where(np.isnan(bound), -math.inf, bound)
 
 
@@ -88,23 +88,37 @@ def _exchange(base: float, gains: Vector, budget: int | None) -> tuple[Vector, V
 
     `budget` None: every positive gain is taken (l0 forms); otherwise the `budget` best.
     """
-    if budget is None:
-        total = up(base + sum_up(gains[gains > 0]))
-        return up(total + np.minimum(gains, 0.0)), up(total - np.maximum(gains, 0.0))
-    if budget <= 0:
+    if budget is not None and budget <= 0:
         # Nothing more may be taken: forcing a feature in leaves no support.
         return np.full(len(gains), -math.inf), np.full(len(gains), up(base))
-    if budget >= len(gains):
-        total = up(base + sum_up(gains))
-        return np.full(len(gains), total), up(total - gains)
-    order = np.argpartition(-gains, (budget - 1, budget))
-    taken = np.zeros(len(gains), dtype=np.bool_)
-    taken[order[:budget]] = True
+    if budget is None:
+        taken = np.flatnonzero(gains > 0)
+    elif budget >= len(gains):
+        taken = np.arange(len(gains))
+    else:
+        order = np.argpartition(-gains, (budget - 1, budget))
+        taken = order[:budget]
     total = up(base + sum_up(gains[taken]))
-    worst, next_best = gains[order[budget - 1]], gains[order[budget]]
-    into = np.where(taken, total, up(up(total - worst) + gains))
-    out = np.where(taken, up(up(total - gains) + next_best), total)
+    others = up(base + _sums_without_each(gains[taken]))
+    into, out = np.full(len(gains), total), np.full(len(gains), total)
+    if budget is None:
+        into = up(total + np.minimum(gains, 0.0))
+        out[taken] = others
+    elif budget >= len(gains):
+        out = others
+    else:
+        # The worst one taken makes room; the best one left out steps in.
+        into = up(others[-1] + gains)
+        into[taken] = total
+        out[taken] = up(others + gains[order[budget]])
     return into, out
+
+
+def _sums_without_each(gains: Vector) -> Vector:
+    """For each of some nonnegative gains, the sum of the others, rounded up, no cancellation."""
+    before = np.concatenate(([0.0], np.cumsum(gains)[:-1]))
+    after = np.concatenate((np.cumsum(gains[::-1])[:-1][::-1], [0.0]))
+    return up(up(before + after) * (1.0 + 2.0 * U * (len(gains) + 2.0)))
 
 
 def _curvature(
@@ -128,13 +142,13 @@ def _direct(
     if budget is not None:
         into, out = _exchange(base, q, budget)
         return _root_up(program.ball, into), _root_up(program.ball, out)
-    into, out = np.full(len(q), math.inf), np.full(len(q), math.inf)
     price = one_price(program)
     if price is None or price == 0.0 or len(q) == 0:
-        return into, out
+        return np.full(len(q), math.inf), np.full(len(q), math.inf)
     paid = down(price * (np.arange(len(q) + 2) + np.count_nonzero(mandatory & program.free)))
     curve = up(prefix_gains_up(program, base, q) - paid[:-1])
     peak = int(np.argmax(curve))
+    into, out = np.full(len(q), curve[peak]), np.full(len(q), curve[peak])
     order = np.argsort(-q, kind="stable")
 
     # Forced in: max_j sqrt(ball (base + q_i + S_j)) - l0 (j + 1). S_j may count i twice, which
@@ -144,7 +158,7 @@ def _direct(
     last = peak + int(fallen[0]) if len(fallen) else len(q)
     if last * len(q) <= TABLE:
         into = np.full(len(q), -math.inf)
-        best = np.concatenate(([0.0], np.cumsum(q[order[:last]])))
+        best: Vector = np.concatenate(([0.0], np.cumsum(q[order[:last]])))
         best = up(up(best * (1.0 + 2.0 * U * (last + 2.0))) + base)
         for j in range(last):
             into = np.maximum(into, up(_root_up(program.ball, up(best[j] + q)) - paid[j + 1]))

@@ -25,7 +25,7 @@ def intercept_bound(program: Program, level: float, conjugate_at_zero: float) ->
         swing = up(norm_up(program.matrix.norms / np.sqrt(program.ridges)) * size)
     else:
         swing = up(norm_up(program.matrix.norms) * up(math.sqrt(program.ball)))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         share = up(up(excess / program.F.p) * (1.0 + 1e-12))
     lo, hi = program.loss.sublevel(program.y, share)
     offset = np.zeros(program.n) if program.offset is None else program.offset

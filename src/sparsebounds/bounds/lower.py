@@ -50,10 +50,11 @@ def one_price(program: Program) -> float | None:
 
 def squares_up(reach: Vector) -> Vector:
     """reach^2, rounded up."""
-    return up(reach * reach)
+    squares: Vector = reach * reach
+    return up(squares)
 
 
-def ridge_gains(program: Program, point: DualPoint, ridges: Vector | float) -> Vector:
+def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
     """q_j - l0_j with q_j = reach_j^2 / (2 ridge_j), rounded up (l0_j = 0 in the k forms)."""
     return up(up(squares_up(point.reach) / (2.0 * ridges)) - program.prices)
 
@@ -76,13 +77,18 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
     best = np.concatenate(([0.0], np.cumsum(np.sort(gains)[::-1])))
     # A running sum of j terms errs by at most g_j <= 2 j u relatively: all terms are >= 0.
     sums = up(up(best * (1.0 + 2.0 * U * (np.arange(len(best)) + 2.0))) + base)
-    return sums if program.ball is None else up(np.sqrt(up(program.ball * sums)))
+    if program.ball is None:
+        return sums
+    roots: Vector = np.sqrt(up(program.ball * sums))
+    return up(roots)
 
 
 def best_eta(program: Program, squares: Vector, mandatory: Mask, chosen: Mask) -> float:
     """The eta that nearly minimises eta ball/2 + sum_j max(0, q_j/(2 eta) - l0_j).
 
-    Sorted by q_j / l0_j, the active set is a prefix and eta^2 = (its sum of q) / ball. Any
+    Sorted by the ratio q_j / l0_j, active sets are prefixes. A prefix asks for eta_j, with
+    eta_j^2 ball = (its sum of q), and allows eta up to half its last ratio. The first grows
+    and the second falls with j, so the minimiser, where they meet, is max_j min(both). Any
     eta > 0 gives a valid bound, so this is plain floating point.
     """
     assert program.ball is not None
@@ -90,10 +96,10 @@ def best_eta(program: Program, squares: Vector, mandatory: Mask, chosen: Mask) -
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(q > 0, q / price, 0.0)
     order = np.argsort(-ratio, kind="stable")
-    total = float(np.sum(squares[mandatory])) + np.concatenate(([0.0], np.cumsum(q[order])))
-    eta = np.sqrt(total / program.ball)
-    entering = np.append(q[order] > 2.0 * eta[:-1] * price[order], False)
-    return max(float(eta[int(np.argmin(entering))]), np.finfo(float).tiny)
+    base = float(np.sum(squares[mandatory]))
+    asked = np.sqrt((base + np.cumsum(q[order])) / program.ball)
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base / program.ball))
+    return max(float(eta), np.finfo(float).tiny)
 
 
 def _largest_gain(
@@ -112,6 +118,6 @@ def _largest_gain(
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
         return float(np.max(up(gains[low : high + 1] - paid)))
     eta = best_eta(program, squares, mandatory, chosen)
-    gains = ridge_gains(program, point, eta)
+    gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))

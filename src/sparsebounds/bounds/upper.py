@@ -17,7 +17,8 @@ from sparsebounds.program import Program
 
 def weighted_mean_up(program: Program, values: Vector) -> float:
     """A float at least sum_i s_i values_i / sum(s), for floats `values`."""
-    total = sum_up(up(program.weights * values))
+    with np.errstate(over="ignore"):
+        total = sum_up(up(program.weights * values))
     mass = math.fsum(program.weights)
     return up(total / (down(mass) if total >= 0 else up(mass)))
 
@@ -25,17 +26,18 @@ def weighted_mean_up(program: Program, values: Vector) -> float:
 def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
     """A float at least the exact objective at (w, b) on the program's own columns.
 
-    inf where the model breaks a constraint, checked exactly.
+    inf where the model breaks a constraint, checked exactly, or has an intercept that the
+    program does not.
     """
-    if not math.isfinite(program.regularizer(w)):
+    if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
     support = np.flatnonzero(w)
-    z, radius = program.matrix.image(support, w[support])
-    for shift in (b, program.offset):
-        if shift is not None:
-            z = z + shift
-            radius = up(radius + 2.0 * U * np.abs(z))
     with np.errstate(over="ignore", invalid="ignore"):
+        z, radius = program.matrix.image(support, w[support])
+        for shift in (b, program.offset):
+            if shift is not None:
+                z = z + shift
+                radius = up(radius + 2.0 * U * np.abs(z))
         ends = (down(z - radius), up(z + radius))
         loss_up = np.maximum(*(_value_up(program, end) for end in ends))
         value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
@@ -54,5 +56,7 @@ def null_up(program: Program) -> float:
 
 def _value_up(program: Program, z: Vector) -> Vector:
     loss, y = program.loss, program.y
-    slack = up(ULPS * U * loss.value_terms(y, z)) + ULPS * TINY
-    return up(loss.value(y, z) + up(slack))
+    terms: Vector = loss.value_terms(y, z)
+    slack = up(ULPS * U * terms) + ULPS * TINY
+    value: Vector = loss.value(y, z)
+    return up(value + up(slack))

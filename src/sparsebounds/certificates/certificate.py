@@ -54,7 +54,9 @@ class Problem:
     def of(cls, program: Program) -> Problem:
         """The problem a program poses."""
         matrix = program.matrix
-        scaled = isinstance(matrix, StandardizedMatrix)
+        scaled = None
+        if isinstance(matrix, StandardizedMatrix):
+            scaled = (matrix.center, matrix.scale)
         return cls(
             loss=program.loss.name,
             loss_parameters=program.loss.parameters(),
@@ -63,7 +65,7 @@ class Problem:
             ridge=program.ridge,
             ball=program.ball,
             fit_intercept=program.fit_intercept,
-            standardize=(matrix.center, matrix.scale) if scaled else None,
+            standardize=scaled,
             positive=np.flatnonzero(program.positive),
             always=np.flatnonzero(program.always),
             never=np.flatnonzero(program.never),

@@ -86,7 +86,7 @@ def decode(data: bytes, name: str = "certificate") -> Certificate:
         raise CertificateError(f"{name} is not a certificate: it is not JSON ({error}).") from error
     try:
         return _certificate(_Reader(document, ""))
-    except CertificateError as error:
+    except (CertificateError, RecursionError) as error:
         raise CertificateError(f"{name} is not a valid certificate: {error}") from error
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sparsebounds._errors import InputTypeError
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
@@ -54,20 +56,30 @@ def verify(
 ) -> Verdict:
     """Check the data, the cover, the model and both bounds, in that order."""
     problem = certificate.problem
-    chosen = loss if loss is not None else _registered(problem.loss, problem.loss_parameters)
-    if chosen is None or chosen.name != problem.loss:
+    parameters = dict(problem.loss_parameters)
+    chosen = loss if loss is not None else _registered(problem.loss, parameters)
+    if chosen is None:
         return _refused(
-            f"the loss {problem.loss!r} with parameters {dict(problem.loss_parameters)} is not "
-            "known here; pass it as loss="
+            f"the loss {problem.loss!r} with parameters {parameters} is not known here; "
+            "pass it as loss="
         )
-    columns = _column_count(X)
-    if columns != certificate.shape[1]:
+    if (chosen.name, chosen.parameters()) != (problem.loss, parameters):
         return _refused(
-            f"the data have {columns} columns, but the certificate is about {certificate.shape[1]}"
+            f"loss= is {chosen!r}, but the certificate is about {problem.loss!r} with "
+            f"parameters {parameters}"
         )
-    program = problem.program(
-        X, y, columns, loss=chosen, sample_weight=sample_weight, offset=offset
-    )
+    try:
+        columns = _column_count(X)
+        if columns != certificate.shape[1]:
+            return _refused(
+                f"the data have {columns} columns, but the certificate is about "
+                f"{certificate.shape[1]}"
+            )
+        program = problem.program(
+            X, y, columns, loss=chosen, sample_weight=sample_weight, offset=offset
+        )
+    except (ValueError, InputTypeError) as error:
+        return _refused(f"the problem cannot be posed on these data: {str(error).rstrip('.')}")
     failure = _wrong_data(certificate, program) or _wrong_cover(certificate, program)
     if failure is not None:
         return _refused(failure)
@@ -82,12 +94,12 @@ def verify(
     except ValueError:
         return _refused("a dual vector is outside the domain of the conjugate loss", upper=upper)
 
-    scale = TOLERANCE * max(abs(upper), abs(program.null))
+    size = abs(program.null) if math.isfinite(program.null) else 0.0
     for side, claimed, found in (
         ("upper", certificate.upper, upper),
         ("lower", certificate.lower, lower),
     ):
-        if not abs(claimed - found) <= scale:
+        if not (math.isfinite(found) and abs(claimed - found) <= TOLERANCE * max(size, abs(found))):
             return _refused(
                 f"the certificate claims the {side} bound {claimed:.12g}, but its own contents "
                 f"give {found:.12g}",
@@ -100,7 +112,7 @@ def verify(
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
     gap = upper - lower
     relative = gap / max(abs(upper), abs(program.null), np.finfo(float).tiny)
-    count = len(certificate.support)
+    count = np.count_nonzero(certificate.coef)
     return (
         f"Verified: {program.describe()}. No model has an objective below {lower:.9g}; the "
         f"stored model with {count} nonzero coefficient{'s' * (count != 1)} attains {upper:.9g}, "
@@ -108,9 +120,7 @@ def _proved(certificate: Certificate, program: Program, lower: float, upper: flo
     )
 
 
-def _refused(
-    reason: str, lower: float = float("nan"), upper: float = float("nan")
-) -> Verdict:
+def _refused(reason: str, lower: float = float("nan"), upper: float = float("nan")) -> Verdict:
     return Verdict(False, lower, upper, f"Refused: {reason}.")
 
 
@@ -136,9 +146,7 @@ def _wrong_data(certificate: Certificate, program: Program) -> str | None:
         return "the data (X, y, weights or offset) are not those of the certificate"
     if isinstance(program.matrix, StandardizedMatrix):
         matrix = program.matrix
-        center, scale = column_statistics(
-            matrix.base, program.F.p, centred=program.fit_intercept
-        )
+        center, scale = column_statistics(matrix.base, program.F.p, centred=program.fit_intercept)
         close = np.abs(matrix.center - center) <= ROUNDING * np.maximum(scale, np.abs(center))
         if not np.all(close & (np.abs(matrix.scale - scale) <= ROUNDING * scale)):
             return "the stored column means and scales are not those of the data"

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 from sparsebounds._array import Array, namespace
+from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._validate import LARGEST
 from sparsebounds.losses.base import Loss, _full_like
 
 
@@ -23,10 +26,17 @@ class Huber(Loss):
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.delta) and self.delta > 0):
-            raise ValueError(
-                f"delta={self.delta!r} must be a positive finite number, in the units of y."
+        delta = self.delta
+        if isinstance(delta, bool) or not isinstance(delta, Real):
+            raise InputTypeError(f"delta={delta!r} must be a number, in the units of y.")
+        delta = float(delta)
+        if not (math.isfinite(delta) and delta > 0):
+            raise InputError(
+                f"delta={delta!r} must be a positive finite number, in the units of y."
             )
+        if delta > LARGEST:
+            raise InputError(f"delta={delta!r} is beyond {LARGEST:g}; use loss='squared'.")
+        object.__setattr__(self, "delta", delta)
 
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(y, z)

@@ -52,15 +52,28 @@ class Matrix(ABC):
 
     @abstractmethod
     def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
-        """sum_ij rows_i cols_j bits64(x_ij) mod 2^64, with -0.0 read as 0.0: one pass."""
+        """sum_ij rows_i cols_j words(x_ij) mod 2^64: one pass."""
 
     def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
         """X[:, index] w and a bound of its rounding error, elementwise."""
         block = self.columns(index)
         slack = gamma(len(index) + 1 + self.entry_roundings)
         magnitude = up(np.abs(block) @ np.abs(w))
-        radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack)) + len(index) * TINY
-        return block @ w, up(radius)
+        radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
+        # Underflow: of each product, and of each entry before it meets its coefficient.
+        lost = up((len(index) + self.entry_roundings * up(float(np.sum(np.abs(w))))) * TINY)
+        return block @ w, up(radius + lost)
+
+
+def words(x: Vector) -> npt.NDArray[np.uint64]:
+    """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
+
+    Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but
+    for the fold, the signs of any two entries could change unseen.
+    """
+    bits = (x + 0.0).view(np.uint64)
+    bits ^= bits >> np.uint64(32)
+    return bits
 
 
 def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:

@@ -18,6 +18,7 @@ from sparsebounds.matrices.base import (
     Matrix,
     inner_product_radius,
     norms_from_squares,
+    words,
 )
 
 BLOCK = 1 << 18
@@ -41,7 +42,8 @@ class DenseMatrix(Matrix):
         squares = np.zeros(self.shape[1])
         for _, cols, block in self._blocks():
             squares[cols] += np.einsum("ij,ij->j", block, block)
-        return norms_from_squares(squares, self.shape[0])
+        with np.errstate(over="ignore"):
+            return norms_from_squares(squares, self.shape[0])
 
     def scores(self, a: Vector) -> Vector:
         if self._blas:
@@ -71,8 +73,8 @@ class DenseMatrix(Matrix):
     def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
         total = 0
         for i, j, block in self._blocks():
-            bits = np.ascontiguousarray(block + 0.0).view(np.uint64)
-            total += int(np.sum((bits * cols[j]).sum(axis=1, dtype=np.uint64) * rows[i]))
+            sums = (words(block) * cols[j]).sum(axis=1, dtype=np.uint64)
+            total += int(np.sum(sums * rows[i]))
         return total & MODULUS_MASK
 
     def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:

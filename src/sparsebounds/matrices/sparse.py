@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
+from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares, words
 
 
 class SparseMatrix(Matrix):
     """A CSC matrix; other formats are converted once, on entry."""
 
     def __init__(self, matrix: Any) -> None:
-        csc = matrix.tocsc().astype(np.float64, copy=False)
+        csc = matrix.tocsc()
         if not csc.has_canonical_format:
             csc = csc.copy()
             csc.sum_duplicates()
-        self._csc = csc
+        self._csc = csc = csc.astype(np.float64, copy=False)
         self.shape = (int(csc.shape[0]), int(csc.shape[1]))
         self.passes = 0.0
 
@@ -36,7 +36,8 @@ class SparseMatrix(Matrix):
     @cached_property
     def norms(self) -> Vector:
         self.passes += 1.0
-        return norms_from_squares(self._column_sums(self.values**2), self.shape[0])
+        with np.errstate(over="ignore"):
+            return norms_from_squares(self._column_sums(self.values**2), self.shape[0])
 
     def scores(self, a: Vector) -> Vector:
         self.passes += 1.0
@@ -61,8 +62,9 @@ class SparseMatrix(Matrix):
 
     def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
         self.passes += 1.0
-        bits = (self.values + 0.0).view(np.uint64)
+        bits = words(self.values)
         return int(np.sum(bits * rows[self._csc.indices] * cols[self.column_of_entries()]))
 
     def _column_sums(self, values: Vector) -> Vector:
-        return np.bincount(self.column_of_entries(), values, minlength=self.shape[1])
+        sums = np.bincount(self.column_of_entries(), values, minlength=self.shape[1])
+        return sums.astype(np.float64, copy=False)

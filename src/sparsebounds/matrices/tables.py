@@ -13,6 +13,7 @@ from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.sparse import SparseMatrix
 
+
 def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...] | None]:
     """The matrix behind X, or its rows `keep` alone, and its column names, if it has any.
 
@@ -20,6 +21,11 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     float64; anything else, or a value that is not finite, is an error.
     """
     if isinstance(X, Matrix):
+        if keep is not None:
+            raise InputError(
+                "sample_weight is 0 in some rows, which a Matrix cannot leave out; "
+                "build it from the other rows."
+            )
         return X, None
     names = _column_names(X)
     matrix = _sparse(X, keep) if _is_scipy_sparse(X) else _dense(X, names, keep)
@@ -65,25 +71,31 @@ def _dense(X: Any, names: tuple[str, ...] | None, keep: Mask | None) -> DenseMat
             f"X must be a matrix of two dimensions, rows by features; it has {array.ndim}. "
             "Use X.reshape(-1, 1) for a single feature."
         )
-    if array.dtype == object and names is not None:
-        _refuse_text_columns(X, names)
+    if names is not None and (array.dtype == object or _holds_dates(X)):
+        array = _number_columns(X, names)
     _check_kind(array.dtype)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return DenseMatrix(array if keep is None else array[keep])
 
 
-def _refuse_text_columns(X: Any, names: tuple[str, ...]) -> None:
+def _holds_dates(X: Any) -> bool:
+    """Whether a polars frame has dates or times, which its to_numpy turns into numbers."""
+    return any(getattr(dtype, "is_temporal", bool)() for dtype in getattr(X, "dtypes", ()))
+
+
+def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
+    """A frame of mixed types (float and boolean, say) as one float64 array."""
+    columns = [np.asarray(X[column]) for column in X.columns]
     text = [
-        name
-        for name, column in zip(names, X.columns, strict=True)
-        if np.asarray(X[column]).dtype.kind not in "fiub"
+        name for name, column in zip(names, columns, strict=True) if column.dtype.kind not in "fiub"
     ]
     if text:
         raise InputTypeError(
             f"X has columns that are not numbers: {_listing(text)}. "
             "Encode them (for example one-hot) or leave them out."
         )
+    return np.column_stack([column.astype(np.float64) for column in columns])
 
 
 def _check_kind(dtype: np.dtype[Any]) -> None:

@@ -99,9 +99,9 @@ class Penalty(ABC):
     def _validate(self) -> None:
         """Refuse a wrong ridge and contradictory masks; single numbers become Python floats."""
         object.__setattr__(self, "ridge", parameter(self.ridge, "ridge", zero=False))
-        if self.inside is not None and self.outside is not None:
-            if bool(namespace(self.inside).any(self.inside & self.outside)):
-                raise ValueError("inside and outside must not share a feature: it is one or other.")
+        both = None if self.inside is None or self.outside is None else self.inside & self.outside
+        if both is not None and bool(namespace(both).any(both)):
+            raise ValueError("inside and outside must not share a feature: it is one or the other.")
 
 
 def parameter(value: float | Array, name: str, *, zero: bool) -> float | Array:

@@ -33,12 +33,12 @@ class L0Ridge(Penalty):
     @cached_property
     def tau(self) -> float | Array:
         """The length from which a free feature has u = 1."""
-        return root(self.l0) * (math.sqrt(2.0) / root(self.ridge))
+        return root(2.0 * self.l0 / self.ridge)
 
     @cached_property
     def kappa(self) -> float | Array:
         """The slope of a free feature's penalty up to tau."""
-        return root(self.l0) * (math.sqrt(2.0) * root(self.ridge))
+        return root(2.0 * self.l0 * self.ridge)
 
     def value(self, w: Array) -> float:
         if not self.allows(w):
@@ -46,8 +46,7 @@ class L0Ridge(Penalty):
         xp = namespace(w)
         a = self.reach(w)
         costs = self.ridge / 2.0 * (a * a) + self.l0
-        costs = xp.where(self._partial(a), self.kappa * a, costs)
-        return float(xp.sum(costs if self.outside is None else xp.where(self.outside, 0.0, costs)))
+        return float(xp.sum(xp.where(self._partial(a), self.kappa * a, costs)))
 
     def weights(self, w: Array) -> Array:
         return self._weights(self.reach(w))
@@ -59,8 +58,7 @@ class L0Ridge(Penalty):
         xp = namespace(s)
         a = self.reach(s)
         gains = a * a / (2.0 * self.ridge) - self.l0
-        gains = self._choose(gains, xp.maximum(gains, 0.0))
-        return float(xp.sum(gains if self.outside is None else xp.where(self.outside, 0.0, gains)))
+        return float(xp.sum(self._choose(gains, xp.maximum(gains, 0.0))))
 
     def prox(self, q: Array, sigma: float) -> ProxPoint:
         xp = namespace(q)

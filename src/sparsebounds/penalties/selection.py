@@ -92,7 +92,7 @@ def slope(t: Array, k: int) -> float:
     ties = int(xp.count_nonzero(high >= a[0])) - k
     low = xp.sum(xp.astype(xp.where(t < a[0], t, 0.0), xp.float64))
     sums = xp.cumulative_sum(a) + (float(low) + ties * float(a[0]))
-    p = int(xp.count_nonzero(xp.arange(1, k + 1, dtype=a.dtype) * a <= sums))
+    p = int(xp.count_nonzero(xp.cumulative_sum(xp.ones_like(a)) * a <= sums))
     return float(sums[p - 1]) / p
 
 
@@ -111,13 +111,15 @@ def split(t: Array, d: float | Array, k: int) -> Share:
     while True:
         mask, floor = upper(ratio, count)
         index = xp.nonzero(mask)[0]
-        if index.shape[0] <= k:
-            return Share(mask, index, xp.ones(index.shape[0], dtype=xp.float64), 0.0)
         near = xp.astype(xp.take(t, index), xp.float64)
+        if near.shape[0] <= k:
+            return Share(mask, index, xp.ones_like(near), 0.0)
         shift = near * 0.0 + d if isinstance(d, float) else xp.astype(xp.take(d, index), near.dtype)
         # The features left out have t/d < floor: they stay out when the slope is the floor or more.
         if floor == 0.0 or float(xp.sum(_clipped(near, shift, 0.0, floor / unit))) >= k:
-            return Share(mask, index, *_solve(near, shift, k))
+            u, b = _solve(near, shift, k)
+            if b >= floor / unit:
+                return Share(mask, index, u, b)
         count *= 4
 
 
@@ -132,7 +134,7 @@ def _solve(t: Array, d: Array, k: int) -> tuple[Array, float]:
 
     b is at least `base`, the k-th largest t_i/(1 + d_i), where k features are full already. Where
     d is large t_i/b - d_i cancels, so the unknown is rise = b - base and t_i - base d_i is computed
-    once, to full accuracy.
+    to full accuracy; the base follows when rise d_i grows large beside b.
     """
     xp = namespace(t)
     base = float(xp.min(top(t / (1.0 + d), k)))
@@ -141,21 +143,29 @@ def _solve(t: Array, d: Array, k: int) -> tuple[Array, float]:
     if int(xp.count_nonzero(active)) == k:
         return xp.astype(active, t.dtype), float(xp.max(xp.where(active, 0.0, t) / d))
     # sum u is piecewise linear in 1/b: Newton's step is exact once the full and the partial
-    # features are those of the solution. Steps that leave the bracket are halved.
-    rise, low, high = 0.0, 0.0, math.inf
+    # features are those of the solution. A step that leaves the bracket gives way to bisection.
+    # The ends are kept as (base, rise), so that they stay exact when the base moves.
+    rise, widest = 0.0, float(xp.max(d))
+    low, high = (base, 0.0), (base, math.inf)
     while True:
+        if abs(rise) * widest > 4.0 * (base + rise):
+            total = base + rise
+            rise = rise - (total - base) if base >= rise else base - (total - rise)
+            base, e = total, _minus_product(t, total, d)
         u = _clipped(e, d, base, rise)
         excess = float(xp.sum(u)) - k
         if abs(excess) <= _ROUNDING * k:
             return u, base + rise
-        low, high = (rise, high) if excess > 0.0 else (low, rise)
+        low, high = ((base, rise), high) if excess > 0.0 else (low, (base, rise))
+        left, right = ((start - base) + more for start, more in (low, high))
         full = int(xp.count_nonzero(u == 1.0))
         stiffness = float(xp.sum(xp.where((u > 0.0) & (u < 1.0), d, 0.0))) + (k - full)
         rise += (base + rise) * excess / stiffness if stiffness > 0.0 else math.inf
-        if not low < rise < high:
-            high = min(high, float(xp.max(e / d)))
-            rise = low + (high - low) / 2.0
-            if rise in (low, high):
+        if not left < rise < right:
+            # Fewer than k features have entered at the k-th largest t/d.
+            right = min(right, float(xp.min(top(e / d, k))))
+            rise = left + (right - left) / 2.0
+            if not left < rise < right:
                 return u, base + rise
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sparsebounds.testing._conic import ConicSolution, conic_relaxation
+from sparsebounds.testing._instances import random_program
 from sparsebounds.testing._loss import check_loss
 from sparsebounds.testing._penalty import check_penalty
 from sparsebounds.testing._referee import Optimum, brute_force
@@ -14,4 +15,5 @@ __all__ = [
     "check_loss",
     "check_penalty",
     "conic_relaxation",
+    "random_program",
 ]

@@ -90,9 +90,7 @@ def _check_derivatives(loss: Loss, y: Vector, z: Vector) -> None:
 def _check_convexity(loss: Loss, y: Vector, z: Vector, other: Vector, share: Vector) -> None:
     middle = loss.value(y, share * z + (1 - share) * other)
     chord = share * loss.value(y, z) + (1 - share) * loss.value(y, other)
-    _require(
-        np.all(middle <= chord + 1e-12 * (1.0 + np.abs(chord))), "value must be convex in z"
-    )
+    _require(np.all(middle <= chord + 1e-12 * (1.0 + np.abs(chord))), "value must be convex in z")
 
 
 def _check_rounding(loss: Loss, y: Vector, z: Vector, b: Vector) -> None:

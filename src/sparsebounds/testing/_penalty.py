@@ -47,7 +47,12 @@ def _check_prox(penalty: Penalty, q: Vector, sigma: float, rng: np.random.Genera
     best = _moved(penalty, w, q, sigma)
     _require(math.isfinite(best), "the penalty should be finite at the prox")
     for step in (1e-4, 1e-2, 1.0):
-        for direction in (rng.standard_normal(m := q.shape[0]), -w, q - w, np.eye(m)[rng.integers(m)]):
+        for direction in (
+            rng.standard_normal(m := q.shape[0]),
+            -w,
+            q - w,
+            np.eye(m)[rng.integers(m)],
+        ):
             other = _allowed(penalty, w + step * direction * max(1.0, float(np.max(np.abs(q)))))
             _require(
                 best <= _moved(penalty, other, q, sigma) + _TOLERANCE * size,
@@ -123,9 +128,7 @@ def _check_convexity(penalty: Penalty, points: list[Vector], rng: np.random.Gene
             theta = float(rng.random())
             chord = (1.0 - theta) * function(points[i]) + theta * function(points[j])
             middle = function((1.0 - theta) * points[i] + theta * points[j])
-            _require(
-                middle <= chord + _TOLERANCE * (1.0 + abs(chord)), f"{name} should be convex"
-            )
+            _require(middle <= chord + _TOLERANCE * (1.0 + abs(chord)), f"{name} should be convex")
 
 
 def _check_weights(penalty: Penalty, u: Vector) -> None:

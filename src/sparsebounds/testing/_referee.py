@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, combinations
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import objective_up
 from sparsebounds.program import Program, in_ball
 
@@ -55,7 +56,7 @@ def brute_force(program: Program) -> Optimum:
     return best
 
 
-def _subsets(items: Vector, most: int | None = None) -> list[tuple[int, ...]]:
+def _subsets(items: Index, most: int | None = None) -> list[tuple[int, ...]]:
     sizes = range((len(items) if most is None else most) + 1)
     return list(chain.from_iterable(combinations(items.tolist(), size) for size in sizes))
 
@@ -102,22 +103,31 @@ def minimize_ball(program: Program, columns: Vector, ball: float) -> tuple[Vecto
     start = np.zeros(width + 1)
     start[-1] = program.null_intercept
 
+    @cache
     def excess(log_eta: float) -> float:
         nonlocal start
         start = _newton(program, columns, np.full(width, math.exp(log_eta)), start)
         size = float(np.sum(start[:-1] ** 2))
         return math.log(size / ball) if size > 0 else -700.0
 
-    # At this eta the ridge changes the objective by less than 1e-14 of its range.
-    floor = max(1e-14 * (program.null - program.F.infimum) / ball, 1e-290)
-    low = high = math.log(floor)
+    # At the optimum eta = |X^T a| / sqrt(ball): start there at a = F'(0), and walk down. At
+    # the floor the ridge changes the objective by less than 1e-14 of its range.
+    floor = math.log(max(1e-14 * (program.null - program.F.infimum) / ball, 1e-290))
+    steepest = np.linalg.norm(columns.T @ program.F.gradient(np.full(program.n, start[-1])))
+    low = max(floor, math.log(max(float(steepest), 1e-290) / math.sqrt(ball)))
+    high = low + 0.1
+    while width and excess(high) > 0:
+        low, high = high, high + 2.0
+    while width and low > floor and excess(low) <= 0:
+        low, high = max(floor, low - 3.0), low
     if width and excess(low) > 0:
-        while excess(high) > 0:
-            low, high = high, high + 3.0
-        brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200)
+        # The objective depends on eta to second order only, so half the digits are enough.
+        eta = math.exp(brentq(excess, low, high, xtol=1e-9, maxiter=200))
+        start = _newton(program, columns, np.full(width, eta), start)
+        start[:-1] *= math.sqrt(ball / float(np.sum(start[:-1] ** 2)))
     w, b = start[:-1], float(start[-1])
     while not in_ball(w, ball):
-        w = w * min(1.0 - 2.0**-53, math.sqrt(ball / float(np.sum(w * w))))
+        w = w * (1.0 - 2.0**-53)
     return w, b
 
 
@@ -137,6 +147,8 @@ def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) ->
     smooth = program.loss.smoothness
     shares = F.p if math.isnan(smooth) else smooth * F.p
 
+    floor = 1e-14 * (design * design).T @ shares + weight + 1e-300
+
     def value(x: Vector) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             result = F.value(design @ x) + 0.5 * float(np.sum(weight * x * x))
@@ -149,10 +161,12 @@ def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) ->
         # Where a loss has no curvature (Huber, hinge) its upper bound stands in.
         bend = shares if majorize else F.curvature(z)
         hessian = design.T @ (bend[:, None] * design) + np.diag(weight)
-        unit = 1.0 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+        unit = 1.0 / np.sqrt(np.maximum(np.diag(hessian), floor))
         scaled = unit[:, None] * hessian * unit + 1e-14 * np.eye(len(x))
-        step = -unit * np.linalg.lstsq(scaled, unit * gradient, rcond=1e-15)[0]
+        step = -unit * np.linalg.solve(scaled, unit * gradient)
         slope = float(gradient @ step)
+        if -slope <= 1e-17 * abs(current):
+            return x + step if value(x + step) <= current else x
         length = 1.0
         while length > 1e-12 and not value(x + length * step) < current + 1e-4 * length * slope:
             length *= 0.5
@@ -161,8 +175,6 @@ def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) ->
                 return x
             majorize = True
             continue
-        x, previous = x + length * step, current
-        current, majorize = value(x), False
-        if previous - current <= 1e-17 * abs(current) and length == 1.0:
-            return x
+        x, majorize = x + length * step, False
+        current = value(x)
     return x

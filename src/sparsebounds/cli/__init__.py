@@ -1,0 +1,35 @@
+"""The command line: one command a file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sparsebounds._version import __version__
+from sparsebounds.cli.demo import demo
+from sparsebounds.cli.verify import verify
+
+app = typer.Typer(
+    name="sparsebounds",
+    help="Sparse models with a proof: both bounds on the best possible model, and a certificate.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+app.command()(demo)
+app.command()(verify)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"sparsebounds {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Version.")
+    ] = False,
+) -> None:
+    """Sparse models with a proof: both bounds on the best possible model, and a certificate."""

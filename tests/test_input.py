@@ -1,0 +1,566 @@
+"""Bad input: a sentence that names the argument and the remedy. Legal input: taken, untouched."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds.bounds import lower_bound
+from sparsebounds.losses import Huber
+from sparsebounds.matrices import DenseMatrix
+from sparsebounds.program import Program
+
+N, M = 6, 3
+X = np.array(
+    [[1.0, 2, 0], [0, 1, -1], [3, 0, 1], [-1, 1, 2], [2, -2, 1], [0.5, 0, -3]], dtype=np.float64
+)
+Y = np.array([1.0, -2, 0.5, 3, -1, 2])
+LABELS = np.array([1, -1, 1, 1, -1, -1])
+NAMES = ["age", "dose", "weight"]
+
+
+def with_entry(array: Any, where: Any, value: Any) -> Any:
+    """A copy of the array with one entry replaced."""
+    copy = np.array(array)
+    copy[where] = value
+    return copy
+
+
+def frame(kind: Any, X: np.ndarray = X) -> Any:
+    """The matrix as a data frame of pandas or polars."""
+    return kind.DataFrame({name: X[:, j] for j, name in enumerate(NAMES)})
+
+
+def pose(X: Any = X, y: Any = Y, **options: Any) -> Program:
+    if not {"k", "l0"} & options.keys():
+        options["k"] = 2
+    if not {"ridge", "ball"} & options.keys():
+        options["ridge"] = 0.5
+    return Program(X, y, **options)
+
+
+def case(name: str, error: type[Exception], text: str, **arguments: Any) -> Any:
+    return pytest.param(arguments, error, text, id=name)
+
+
+NOT_NUMBERS = "X has columns that are not numbers: 'dose'. Encode them (for example one-hot)"
+
+SHAPES = [
+    case("X vector", InputError, "X must be a matrix of two dimensions, rows by features; it has "
+         "1. Use X.reshape(-1, 1) for a single feature.", X=X[:, 0]),
+    case("X cube", InputError, "X must be a matrix of two dimensions", X=X[:, :, None]),
+    case("X sparse vector", InputError, "X must be a matrix of two dimensions; this sparse array "
+         "has 1.", X=sp.coo_array(X[:, 0])),
+    case("X ragged", InputError, "X cannot be read as a matrix", X=[[1, 2], [3]], y=[1, 2]),
+    case("X none", InputTypeError, "X is of type NoneType; pass a matrix, rows by features", X=None),
+    case("X number", InputTypeError, "X is of type float; pass a matrix, rows by features", X=5.0),
+    case("X 0-d", InputTypeError, "X is of type ndarray; pass a matrix", X=np.array(5.0)),
+    case("no rows", InputError, "X is empty: its shape is (0, 3); it needs at least one row and "
+         "one column.", X=X[:0], y=Y[:0]),
+    case("no rows, intercept", InputError, "X is empty: its shape is (0, 3)", X=X[:0], y=Y[:0],
+         fit_intercept=True),
+    case("no rows, logistic", InputError, "X is empty: its shape is (0, 3)", X=X[:0], y=Y[:0],
+         loss="logistic", fit_intercept=True),
+    case("no columns", InputError, "X is empty: its shape is (6, 0)", X=X[:, :0]),
+    case("no columns, sparse", InputError, "X is empty: its shape is (6, 0)",
+         X=sp.csr_array((6, 0))),
+    case("y column", InputError, "y must be one-dimensional; its shape is (6, 1). Try y.ravel().",
+         y=Y[:, None]),
+    case("y short", InputError, "y has 5 entries, but X has 6 rows; pass one a row.", y=Y[:5]),
+    case("y none", InputError, "y must be one-dimensional; its shape is ().", y=None),
+    case("y ragged", InputError, "y cannot be read as a vector of numbers",
+         y=[[1, 2], [3], 1, 1, 1, 1]),
+    case("weights long", InputError, "sample_weight has 7 entries, but X has 6 rows; pass one a "
+         "row.", sample_weight=np.ones(7)),
+    case("weights matrix", InputError, "sample_weight must be one-dimensional; its shape is "
+         "(6, 1). Try sample_weight.ravel().", sample_weight=np.ones((6, 1))),
+    case("offset short", InputError, "offset has 3 entries, but X has 6 rows; pass one a row.",
+         offset=np.ones(3)),
+    case("offset number", InputError, "offset must be one-dimensional; its shape is ().",
+         offset=1.0),
+    case("ridge long", InputError, "ridge has 4 entries, but X has 3 features; pass one a feature.",
+         ridge=np.ones(4)),
+    case("ridge matrix", InputError, "ridge must be one-dimensional; its shape is (1, 3).",
+         ridge=np.ones((1, 3))),
+    case("l0 short", InputError, "l0 has 2 entries, but X has 3 features; pass one a feature.",
+         l0=[0.1, 0.1]),
+    case("ball vector", InputTypeError, "must be a number greater than 0", ball=np.ones(3)),
+    case("standardize pair", InputError, "standardize has 2 entries, but X has 3 columns; pass "
+         "one a column.", standardize=(np.zeros(2), np.ones(3))),
+]  # fmt: skip
+
+NOT_FINITE = [
+    case("NaN", InputError, "X holds NaN in column 1; drop or impute such rows or columns.",
+         X=with_entry(X, (2, 1), np.nan)),
+    case("infinity", InputError, "X holds infinity in column 2; drop or impute",
+         X=with_entry(X, (2, 2), -np.inf)),
+    case("NaN in float32", InputError, "X holds NaN in column 0",
+         X=with_entry(X.astype(np.float32), (0, 0), np.nan)),
+    case("NaN twice", InputError, "X holds NaN in column 0 (and 1 more); drop or impute",
+         X=with_entry(X, ([2, 1], [0, 1]), np.nan)),
+    case("NaN, pandas", InputError, "X holds NaN in column 'dose'; drop or impute",
+         X=frame(pd, with_entry(X, (2, 1), np.nan))),
+    case("NaN, polars", InputError, "X holds NaN in column 'weight'; drop or impute",
+         X=frame(pl, with_entry(X, (2, 2), np.nan))),
+    case("infinity, polars", InputError, "X holds infinity in column 'age'; drop or impute",
+         X=frame(pl, with_entry(X, (5, 0), np.inf))),
+    case("null, polars", InputError, "X holds NaN in column 'dose'",
+         X=pl.DataFrame({"age": X[:, 0], "dose": [1, 2, None, 4, 5, 6]})),
+    case("NA, pandas Int64", InputError, "X holds NaN in column 'dose'",
+         X=pd.DataFrame({"age": X[:, 0], "dose": pd.array([1, 2, None, 4, 5, 6], dtype="Int64")})),
+    case("NaN, sparse", InputError, "X holds NaN in column 1; drop or impute",
+         X=sp.csr_array(with_entry(X, (2, 1), np.nan))),
+    case("infinity, sparse", InputError, "X holds infinity in column 1",
+         X=sp.csc_matrix(with_entry(X, (2, 1), np.inf))),
+    case("too large", InputError, "X holds values beyond 1e+150 in column 1; rescale that column.",
+         X=with_entry(X, (2, 1), 1e200)),
+    case("too large, named", InputError, "X holds values beyond 1e+150 in column 'dose'; rescale",
+         X=frame(pd, with_entry(X, (2, 1), -1e160))),
+    case("too large, sparse", InputError, "X holds values beyond 1e+150 in column 1; rescale",
+         X=sp.csr_array(with_entry(X, (2, 1), 1e200))),
+    case("y NaN", InputError, "y holds NaN or infinity; drop such rows.",
+         y=with_entry(Y, 3, np.nan)),
+    case("y infinity", InputError, "y holds NaN or infinity; drop such rows.",
+         y=with_entry(Y, 3, np.inf)),
+    case("y too large", InputError, "y holds values beyond 1e+150; rescale it.", y=Y * 1e151),
+    case("labels NaN", InputError, "y holds NaN; drop such rows.",
+         y=np.array([True, np.nan, True, True, True, True], dtype=object), loss="logistic"),
+    case("labels NaN, float", InputError, "y holds NaN or infinity; drop such rows.",
+         y=with_entry(LABELS.astype(float), 0, np.nan), loss="logistic"),
+    case("weight NaN", InputError, "sample_weight holds NaN at position 4; drop or impute such "
+         "rows.", sample_weight=with_entry(np.ones(6), 4, np.nan)),
+    case("weight infinity", InputError, "sample_weight holds infinity at position 0",
+         sample_weight=with_entry(np.ones(6), 0, np.inf)),
+    case("weight too large", InputError, "sample_weight holds values beyond 1e+150; rescale it.",
+         sample_weight=with_entry(np.ones(6), 0, 1e151)),
+    case("offset NaN", InputError, "offset holds NaN at position 5; drop or impute such rows.",
+         offset=with_entry(Y, 5, np.nan)),
+    case("offset infinity", InputError, "offset holds infinity at position 1",
+         offset=with_entry(Y, 1, -np.inf)),
+    case("ridge NaN", InputError, "ridge holds NaN at position 1", ridge=[1.0, np.nan, 1.0]),
+    case("l0 infinity", InputError, "l0 holds infinity at position 2", l0=[1.0, 0.1, np.inf]),
+]  # fmt: skip
+
+KINDS = [
+    case("complex", InputTypeError, "X has dtype complex128; it must hold real numbers (float, "
+         "integer or boolean). Convert it, for example with X.astype(float).", X=X + 1j),
+    case("complex, sparse", InputTypeError, "X has dtype complex128; it must hold real numbers",
+         X=sp.csr_array(X + 1j)),
+    case("object", InputTypeError, "X has dtype object; it must hold real numbers",
+         X=X.astype(object)),
+    case("strings", InputTypeError, "it must hold real numbers", X=X.astype(str)),
+    case("dates", InputTypeError, "X has dtype datetime64[D]", X=X.astype("datetime64[D]")),
+    case("text, pandas", InputTypeError, NOT_NUMBERS,
+         X=pd.DataFrame({"age": X[:, 0], "dose": list("abcabc")})),
+    case("text, polars", InputTypeError, NOT_NUMBERS,
+         X=pl.DataFrame({"age": X[:, 0], "dose": list("abcabc")})),
+    case("only text, polars", InputTypeError, NOT_NUMBERS, X=pl.DataFrame({"dose": list("abcabc")})),
+    case("categories, pandas", InputTypeError, NOT_NUMBERS,
+         X=pd.DataFrame({"age": X[:, 0], "dose": pd.Categorical(list("abcabc"))})),
+    case("dates, pandas", InputTypeError, NOT_NUMBERS,
+         X=pd.DataFrame({"age": X[:, 0], "dose": pd.date_range("2020", periods=6)})),
+    case("dates, polars", InputTypeError, NOT_NUMBERS,
+         X=pl.DataFrame({"age": X[:, 0], "dose": pd.date_range("2020", periods=6)})),
+    case("many text columns", InputTypeError, "'c3', 'c4' and 2 more. Encode them",
+         X=pd.DataFrame({f"c{j}": list("abcabc") for j in range(7)})),
+    case("masked X", InputTypeError, "X is a masked array; fill or drop its masked entries first.",
+         X=np.ma.masked_array(X, X > 1)),
+    case("masked y", InputTypeError, "y is a masked array; fill or drop its masked entries first.",
+         y=np.ma.masked_array(Y, Y > 1)),
+    case("masked weights", InputTypeError, "sample_weight is a masked array; fill or drop",
+         sample_weight=np.ma.masked_array(np.ones(6), Y > 1)),
+    case("y complex", InputTypeError, "y is complex; it must hold real numbers or class labels.",
+         y=Y + 0j),
+    case("y objects", InputTypeError, "y has dtype object; it must hold real numbers.",
+         y=Y.astype(object)),
+    case("y text", InputTypeError, "it must hold real numbers.", y=list("abcabc")),
+    case("weights text", InputTypeError, "sample_weight has dtype <U1; it must hold real numbers.",
+         sample_weight=list("111111")),
+    case("offset complex", InputTypeError, "offset has dtype complex128; it must hold real numbers.",
+         offset=Y + 1j),
+    case("ridge vector of text", InputTypeError, "ridge has dtype <U1; it must hold real numbers.",
+         ridge=list("abc")),
+    case("two columns of one name", InputError, "X has more than one column named 'a'; rename or "
+         "drop them.", X=pd.DataFrame(X, columns=["a", "b", "a"])),
+    case("a Matrix cannot drop rows", InputError, "sample_weight is 0 in some rows, which a Matrix "
+         "cannot leave out; build it from the other rows.", X=DenseMatrix(X),
+         sample_weight=[0, 1, 1, 1, 1, 1]),
+]  # fmt: skip
+
+RESPONSES = [
+    case("one class of 0", InputError, "y holds 1 classes (0), but this loss needs exactly two; "
+         "code y with two labels, or choose loss='squared' for a real response.",
+         y=np.zeros(6, dtype=int), loss="logistic"),
+    case("three classes", InputError, "y holds 3 classes ('a', 'b', 'c'), but this loss needs",
+         y=list("abcabc"), loss="squared_hinge"),
+    case("many classes", InputError, "y holds 6 classes (-2.0, -1.0, 0.5, 1.0, 2.0, ...), but",
+         y=Y, loss="logistic"),
+    case("one class of strings", InputError, "y holds 1 classes ('a')", y=list("aaaaaa"),
+         loss="logistic"),
+    case("mixed labels", InputTypeError, "y mixes labels that cannot be sorted; use one type.",
+         y=np.array([1, "a", 1, 1, "a", 1], dtype=object), loss="logistic"),
+    case("missing label", InputTypeError, "y mixes labels that cannot be sorted; use one type.",
+         y=np.array(["b", None, "a", "a", "a", "a"], dtype=object), loss="logistic"),
+    case("one class, intercept", InputError, "y holds one class only, so the logistic loss has no "
+         "finite minimiser with an intercept; add rows that differ, or pass fit_intercept=False.",
+         y=np.ones(6), loss="logistic", fit_intercept=True),
+    case("one class, intercept, hinge", InputError, "y holds one class only, so the squared_hinge",
+         y=-np.ones(6), loss="squared_hinge", fit_intercept=True),
+    case("one class once zero weights are dropped", InputError, "y holds one class only", y=LABELS,
+         loss="logistic", fit_intercept=True, sample_weight=(LABELS > 0).astype(float)),
+    case("negative counts", ValueError, "y holds negative values, but the Poisson loss needs "
+         "y >= 0; pass counts, or choose loss='squared' or 'huber'.", y=Y, loss="poisson"),
+    case("no counts, intercept", InputError, "y is all zero, so the poisson loss has no finite "
+         "minimiser with an intercept; add rows that differ, or pass fit_intercept=False.",
+         y=np.zeros(6), loss="poisson", fit_intercept=True),
+    case("negative weight", InputError, "sample_weight holds -0.5; weights must be 0 or more (0 "
+         "drops a row).", sample_weight=[1, 1, -0.5, 1, 1, 1]),
+    case("zero weights", InputError, "sample_weight is all zero, which drops every row; weigh some "
+         "rows.", sample_weight=np.zeros(6)),
+    case("unknown loss", ValueError, "loss='hinge' is not a loss; pass one of 'huber', 'logistic', "
+         "'poisson', 'squared', 'squared_hinge', or an instance such as", loss="hinge"),
+    case("a loss class", ValueError, "is not a loss; pass one of", loss=Huber),
+]  # fmt: skip
+
+
+def scalar_cases(name: str) -> list[Any]:
+    """What a positive number must not be."""
+    number, finite = "must be a number greater than 0.", "must be finite and greater than 0."
+    return [
+        case(f"{name}={value!r}", error, f"{name}={value!r} {text}", **{name: value})
+        for value, error, text in (
+            (0, InputError, finite),
+            (0.0, InputError, finite),
+            (-0.5, InputError, finite),
+            (math.nan, InputError, finite),
+            (math.inf, InputError, finite),
+            ("0.1", InputTypeError, number),
+            (True, InputTypeError, number),
+            (1 + 0j, InputTypeError, number),
+        )
+    ]
+
+
+SETTINGS = [
+    *scalar_cases("ridge"),
+    *scalar_cases("ball"),
+    *scalar_cases("l0"),
+    case("ridge vector 0", InputError, "ridge holds 0; every entry must be greater than 0.",
+         ridge=[1.0, 0.0, 1.0]),
+    case("ridge vector negative", InputError, "ridge holds -2; every entry must be greater than 0.",
+         ridge=[1.0, -2.0, 1.0]),
+    case("l0 vector negative", InputError, "l0 holds -0.1; every entry must be 0 or more.",
+         l0=[0.5, -0.1, 0.0]),
+    case("k and l0", InputError, "Both k and l0 were given; pass only one of them.", k=1, l0=0.1),
+    case("neither k nor l0", InputError, "Neither k nor l0 was given; pass one of them.", k=None),
+    case("ridge and ball", InputError, "Both ridge and ball were given; pass only one of them.",
+         ridge=0.1, ball=2.0),
+    case("neither ridge nor ball", InputError, "Neither ridge nor ball was given; pass one of them.",
+         ridge=None),
+    case("k float", InputTypeError, "k=2.0 must be an integer: the largest number of nonzeros.",
+         k=2.0),
+    case("k bool", InputTypeError, "k=True must be an integer", k=True),
+    case("k numpy bool", InputTypeError, "must be an integer", k=np.True_),
+    case("k string", InputTypeError, "k='2' must be an integer", k="2"),
+    case("k negative", InputError, "k=-1 is negative; pass the largest number of nonzeros, 0 or "
+         "more.", k=-1),
+    case("always and never", InputError, "always and never both hold feature 1; keep it in one of "
+         "them.", always=[0, 1], never=[1]),
+    case("always and never, named", InputError, "always and never both hold 'dose'; keep it in one",
+         X=frame(pd), always=["dose"], never=[1, 2]),
+    case("always beyond", InputError, "always holds 3, but columns go from 0 to 2.", always=[3]),
+    case("never negative", InputError, "never holds -1, but columns go from 0 to 2.", never=-1),
+    case("unknown name", InputError, "never names 'height', which is not a column of X.",
+         X=frame(pl), never=["height"]),
+    case("name without names", InputError, "always names the feature 'dose', but X has no column "
+         "names; pass a data frame, feature_names=, or column indices.", always="dose"),
+    case("always mask", InputTypeError, "always holds True; pass column indices or names "
+         "(np.flatnonzero of a mask).", always=[True, False, False]),
+    case("always float", InputTypeError, "always holds 1.0; pass column indices", always=[1.0]),
+    case("positive short", InputError, "positive must be True, False or a boolean mask of 3 "
+         "entries, one a feature.", positive=[True, False]),
+    case("positive indices", InputError, "positive must be True, False or a boolean mask",
+         positive=[0, 1, 1]),
+    case("positive none", InputError, "positive must be True, False or a boolean mask",
+         positive=None),
+    case("names too few", InputError, "feature_names has 2 entries, but X has 3 columns.",
+         feature_names=["a", "b"]),
+    case("names twice", InputError, "feature_names holds 'a' more than once; names must differ.",
+         feature_names=["a", "b", "a"]),
+    case("names as one string", InputTypeError, "feature_names='abc' must be a list of 3 names",
+         feature_names="abc"),
+    case("standardize word", InputTypeError, "standardize='yes' must be True, False or a pair of "
+         "vectors (center, scale).", standardize="yes"),
+    case("standardize number", InputTypeError, "standardize=1 must be True, False or a pair",
+         standardize=1),
+    case("standardize scale", InputError, "standardize holds a scale that is not greater than 0.",
+         standardize=(np.zeros(3), np.array([1.0, 0.0, 1.0]))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"), [*SHAPES, *NOT_FINITE, *KINDS, *RESPONSES, *SETTINGS]
+)
+def test_bad_input_is_told_in_a_sentence(
+    arguments: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=re.escape(text)) as caught:
+        pose(**arguments)
+    assert str(caught.value).endswith(".")
+    assert isinstance(caught.value, (ValueError, TypeError))
+
+
+@pytest.mark.parametrize(
+    ("delta", "error", "text"),
+    [
+        (0.0, ValueError, "delta=0.0 must be a positive finite number, in the units of y."),
+        (-1.0, ValueError, "delta=-1.0 must be a positive finite number"),
+        (math.nan, ValueError, "delta=nan must be a positive finite number"),
+        (math.inf, ValueError, "delta=inf must be a positive finite number"),
+        (1e200, ValueError, "delta=1e+200 is beyond 1e+150; use loss='squared'."),
+        ("1", TypeError, "delta='1' must be a number, in the units of y."),
+        (True, TypeError, "delta=True must be a number"),
+        (None, TypeError, "delta=None must be a number"),
+    ],
+)
+def test_huber_delta(delta: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=re.escape(text)):
+        Huber(delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("coef", "intercept", "error", "text"),
+    [
+        ([1.0, 2.0], 0.0, InputError, "coef has 2 entries, but X has 3 columns; pass one a column."),
+        ([1.0, np.nan, 0.0], 0.0, InputError, "coef holds NaN at position 1"),
+        (["a", "b", "c"], 0.0, InputTypeError, "coef has dtype <U1; it must hold real numbers."),
+        ([1.0, 0.0, 0.0], 0.5, InputError, "intercept=0.5, but the program has none; pass "
+         "fit_intercept=True."),
+        ([1.0, 0.0, 0.0], math.nan, InputError, "intercept=nan must be a finite number."),
+        ([1.0, 0.0, 0.0], "0", InputTypeError, "intercept='0' must be a number."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_bad_model(
+    coef: list[Any], intercept: Any, error: type[Exception], text: str, standardize: bool
+) -> None:
+    program = pose(standardize=standardize)
+    with pytest.raises(error, match=re.escape(text)):
+        program.objective(coef, intercept)
+
+
+@pytest.mark.parametrize(
+    ("a", "text"),
+    [
+        (np.ones(5), "a has 5 entries, but X has 6 rows; pass one a row."),
+        (np.full(6, np.nan), "a holds NaN at position 0"),
+    ],
+)
+def test_a_bad_dual_vector(a: np.ndarray, text: str) -> None:
+    with pytest.raises(InputError, match=re.escape(text)):
+        lower_bound(pose(), a)
+
+
+# Legal.
+
+
+def test_constant_and_zero_columns() -> None:
+    bland = np.column_stack([np.zeros(6), np.full(6, 7.0), X[:, 0]])
+    for intercept in (False, True):
+        program = pose(bland, standardize=True, fit_intercept=intercept)
+        assert np.all(np.isfinite(program.matrix.columns(np.arange(3))))
+        assert program.objective([1.0, 0.0, 0.0]) == pytest.approx(
+            float(np.mean(Y**2)) / 2 + 0.25, rel=1e-14
+        )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_one_row_and_one_column(intercept: bool) -> None:
+    program = pose([[2.0]], [3.0], k=1, ridge=1.0, fit_intercept=intercept)
+    assert program.objective([0.5]) == 0.5 * (1.0 - 3.0) ** 2 + 0.125
+    assert program.null == (0.0 if intercept else 4.5)
+
+
+@pytest.mark.parametrize("k", [0, 3, 100, np.int64(2)])
+def test_every_k_from_zero_up(k: Any) -> None:
+    program = pose(k=k)
+    assert program.k == int(k)
+    assert type(program.k) is int
+    assert program.objective(np.zeros(3)) == pytest.approx(np.mean(Y**2) / 2, rel=1e-15)
+    assert math.isinf(program.objective(np.ones(3))) == (k < 3)
+
+
+@pytest.mark.parametrize("number", [1, np.float32(0.5), np.int8(2), Fraction(1, 4)])
+def test_numbers_of_every_kind(number: Any) -> None:
+    assert pose(ridge=number).ridge == float(number)
+    assert pose(l0=number).l0 == float(number)
+    assert pose(ball=number).ball == float(number)
+
+
+@pytest.mark.parametrize(
+    "like",
+    [
+        np.array(X, order="F"),
+        X.astype(np.float32),
+        X.tolist(),
+        tuple(map(tuple, X)),
+        frame(pd),
+        frame(pl),
+        sp.csr_array(X),
+        sp.csc_matrix(X),
+        sp.coo_array(X),
+        DenseMatrix(X),
+    ],
+    ids=lambda like: f"{type(like).__module__}.{type(like).__name__}",
+)
+def test_matrices_of_every_kind(like: Any) -> None:
+    coef = [0.5, -1.0, 0.0]
+    assert pose(like).objective(coef) == pytest.approx(pose().objective(coef), rel=1e-15)
+    assert pose(like).fingerprint == pose().fingerprint
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8, np.bool_, np.float16, np.longdouble])
+def test_integers_and_booleans(dtype: Any) -> None:
+    whole = np.abs(np.round(X)).astype(dtype)
+    assert pose(whole).fingerprint == pose(whole.astype(np.float64)).fingerprint
+
+
+@pytest.mark.parametrize("kind", [pd, pl])
+def test_frames_of_mixed_numbers(kind: Any) -> None:
+    columns = {"a": X[:, 0], "b": X[:, 1] > 0, "c": np.arange(6)}
+    program = pose(kind.DataFrame(columns))
+    assert program.fingerprint == pose(np.column_stack(list(columns.values()))).fingerprint
+    assert program.feature_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, pd.Series, pl.Series])
+def test_responses_and_weights_of_every_kind(kind: Any) -> None:
+    weights = np.arange(1, 7)
+    program = pose(y=kind(Y), sample_weight=kind(weights), offset=kind(Y))
+    assert np.array_equal(program.y, Y)
+    assert np.array_equal(program.weights, weights)
+    assert np.array_equal(program.offset, Y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["no", "yes", "yes", "no", "no", "yes"], ("no", "yes")),
+        (np.array(["no", "yes", "yes", "no", "no", "yes"], dtype=object), ("no", "yes")),
+        (pd.Series(["no", "yes", "yes", "no", "no", "yes"], dtype="category"), ("no", "yes")),
+        (pl.Series(["no", "yes", "yes", "no", "no", "yes"]), ("no", "yes")),
+        ([False, True, True, False, False, True], (False, True)),
+        ([0, 1, 1, 0, 0, 1], (0, 1)),
+        ([2.5, 7.0, 7.0, 2.5, 2.5, 7.0], (2.5, 7.0)),
+        ([-1, 1, 1, -1, -1, 1], (-1, 1)),
+        ([-7, -3, -3, -7, -7, -3], (-7, -3)),
+    ],
+)
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_larger_label_is_plus_one(labels: Any, classes: tuple[Any, Any], loss: str) -> None:
+    program = pose(y=labels, loss=loss)
+    assert program.classes == classes
+    assert program.y.tolist() == [-1, 1, 1, -1, -1, 1]
+
+
+@pytest.mark.parametrize("label", [-1, 1])
+def test_one_class_of_a_signed_response_without_intercept(label: int) -> None:
+    program = pose(y=np.full(6, label), loss="logistic")
+    assert program.y.tolist() == [label] * 6
+    assert program.null == pytest.approx(math.log(2), rel=1e-15)
+
+
+def test_poisson_of_zeros_without_intercept() -> None:
+    assert pose(y=np.zeros(6), loss="poisson").null == 1.0
+
+
+def test_a_single_feature_by_name_or_index() -> None:
+    for chosen in ("dose", 1, ["dose"], [1], np.array([1]), ("dose", 1), np.int64(1)):
+        program = pose(frame(pl), always=chosen)
+        assert program.always.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("positive", [[True, False, True], np.array([True, False, True])])
+def test_positive_mask(positive: Any) -> None:
+    program = pose(positive=positive)
+    assert program.positive.tolist() == [True, False, True]
+    assert pose(positive=True).positive.all()
+    assert not pose(positive=np.False_).positive.any()
+
+
+def test_feature_names() -> None:
+    assert pose().feature_names is None
+    assert pose().label(1) == "feature 1"
+    for kind in (pd, pl):
+        assert pose(frame(kind)).feature_names == tuple(NAMES)
+        assert pose(frame(kind)).label(1) == "'dose'"
+    assert pose(pd.DataFrame(X)).feature_names == ("0", "1", "2")
+    named = pose(feature_names=["a", "b", "c"], never="b")
+    assert named.feature_names == ("a", "b", "c")
+    assert named.never.tolist() == [False, True, False]
+    renamed = pose(frame(pd), feature_names=["a", "b", "c"])
+    assert renamed.feature_names == ("a", "b", "c")
+
+
+# Nothing is modified, nothing is copied.
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("view", [lambda A: A, lambda A: A.T, lambda A: A[::2, ::-1]])
+def test_floats_are_viewed_not_copied(dtype: Any, view: Any) -> None:
+    A = view(np.random.default_rng(3).normal(size=(8, 8)).astype(dtype))
+    before = A.copy()
+    program = pose(A, np.arange(float(len(A))), fit_intercept=True)
+    assert np.shares_memory(program.matrix._array, A)
+    program.objective(np.zeros(A.shape[1]))
+    lower_bound(program, np.ones(len(A)))
+    assert program.fingerprint
+    assert np.array_equal(A, before)
+
+
+@pytest.mark.parametrize("wrap", [np.array, sp.csc_array, sp.csr_array, sp.coo_array])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_caller_s_data_are_untouched(wrap: Any, loss: str) -> None:
+    A, y = wrap(X.copy()), LABELS.astype(float)
+    weights, offset, ridge = np.array([0.0, 1, 2, 1, 1, 3]), Y.copy(), np.ones(3)
+    given = [y, weights, offset, ridge]
+    if sp.issparse(A):
+        parts = ("row", "col", "data") if A.format == "coo" else ("indptr", "indices", "data")
+        given += [getattr(A, part) for part in parts]
+    else:
+        given.append(A)
+    before = [array.copy() for array in given]
+    for array in given:
+        array.flags.writeable = False
+    program = pose(A, y, loss=loss, sample_weight=weights, offset=offset, ridge=ridge,
+                   fit_intercept=True, standardize=True)  # fmt: skip
+    program.objective([1.0, 0.0, 2.0], 0.5)
+    lower_bound(program, np.ones(5))
+    assert program.null < program.objective([5.0, 0.0, 5.0], 0.5)
+    for array, copy in zip(given, before, strict=True):
+        assert np.array_equal(array, copy)
+
+
+def test_unsummed_duplicates_of_the_caller_stay() -> None:
+    A = sp.csc_array((np.ones(4), np.array([0, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    program = pose(A, [1.0, 2.0])
+    assert A.nnz == 4
+    assert np.array_equal(program.matrix.columns(np.arange(2)), [[2.0, 0.0], [0.0, 2.0]])
+
+
+def test_later_changes_of_the_response_do_not_reach_the_program() -> None:
+    y, weights, ridge = Y.copy(), np.ones(6), np.ones(3)
+    program = pose(y=y, sample_weight=weights, offset=y, ridge=ridge)
+    value = program.objective(np.ones(3) * [1, 1, 0])
+    y[:], weights[0], ridge[:] = 0.0, 9.0, 5.0
+    again = pose(sample_weight=np.ones(6), offset=Y, ridge=np.ones(3))
+    assert program.objective(np.ones(3) * [1, 1, 0]) == value == again.objective([1.0, 1.0, 0.0])
