@@ -58,9 +58,10 @@ def gamma(n: int) -> float:
 
 
 def norm_up(x: Vector) -> float:
-    """A float at least the Euclidean norm of x."""
+    """A float at least the Euclidean norm of x; inf where that overflows."""
     largest = float(np.max(np.abs(x), initial=0.0))
     if largest == 0.0:
         return 0.0
     scaled = up(np.abs(x) / largest)
-    return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
+    with np.errstate(over="ignore"):
+        return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)

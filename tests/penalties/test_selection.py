@@ -8,7 +8,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sparsebounds.penalties.selection import largest, slope, split, upper
@@ -153,6 +153,7 @@ number = st.floats(min_value=-8.0, max_value=8.0).map(lambda e: 10.0**e)
     repeats=st.integers(1, 3),
     k=st.integers(1, 6),
 )
+@example(pairs=[(1e3, 1e6), (1e8, 1.0)], repeats=2, k=3)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_split_agrees_with_the_referee(referee, pairs, repeats, k) -> None:
     t, d = (np.repeat(x, repeats) for x in zip(*pairs, strict=True))

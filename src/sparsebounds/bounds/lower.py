@@ -76,7 +76,7 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
     """
     best = np.concatenate(([0.0], np.cumsum(np.sort(gains)[::-1])))
     # A running sum of j terms errs by at most g_j <= 2 j u relatively: all terms are >= 0.
-    sums = up(up(best * (1.0 + 2.0 * U * (np.arange(len(best)) + 2.0))) + base)
+    sums: Vector = up(up(best * (1.0 + 2.0 * U * (np.arange(len(best)) + 2.0))) + base)
     if program.ball is None:
         return sums
     roots: Vector = np.sqrt(up(program.ball * sums))

@@ -1,0 +1,375 @@
+"""Program: objective, null model, standardization, weights as repeated rows, units."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from sparsebounds.bounds import lower_bound
+from sparsebounds.losses import REGISTRY, Huber
+from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.program import Form, Program, in_ball
+
+FORMS = get_args(Form)
+LOSSES = sorted(REGISTRY)
+N, M = 12, 5
+
+# The losses once more, as the textbook writes them.
+DIRECT: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "squared": lambda y, z: (z - y) ** 2 / 2,
+    "logistic": lambda y, z: np.log1p(np.exp(-y * z)),
+    "poisson": lambda y, z: np.exp(z) - y * z,
+    "huber": lambda y, z: np.where(
+        abs(z - y) <= 1.35, (z - y) ** 2 / 2, 1.35 * abs(z - y) - 1.35**2 / 2
+    ),
+    "squared_hinge": lambda y, z: np.maximum(0, 1 - y * z) ** 2 / 2,
+}
+
+
+def sample(loss: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, M)) * [1.0, 3.0, 0.2, 1.0, 10.0] + [0.0, 2.0, 0.0, -1.0, 0.0]
+    if loss in ("logistic", "squared_hinge"):
+        return X, np.where(np.arange(N) % 3 == 0, -1.0, 1.0)
+    if loss == "poisson":
+        return X, rng.poisson(2.0, size=N).astype(float)
+    return X, 3.0 * rng.normal(size=N)
+
+
+def terms(form: Form, k: int = 3) -> dict[str, Any]:
+    sparsity, size = form.split("+")
+    return {
+        **({"k": k} if sparsity == "k" else {"l0": 0.07}),
+        **({"ridge": 0.3} if size == "ridge" else {"ball": 50.0}),
+    }
+
+
+def gradient(loss: str, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Central differences: enough to aim a dual vector."""
+    h = 1e-6
+    return (DIRECT[loss](y, z + h) - DIRECT[loss](y, z - h)) / (2 * h)
+
+
+# The objective.
+
+
+@pytest.mark.parametrize("standardize", [False, True], ids=["plain", "standardized"])
+@pytest.mark.parametrize("intercept", [0.0, 0.4], ids=["0", "b"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objective_is_the_formula(
+    loss: str, form: Form, intercept: float, standardize: bool, rng: np.random.Generator
+) -> None:
+    X, y = sample(loss)
+    coef = np.array([0.3, 0.0, -0.5, 0.0, 0.05])
+    for weights, offset in itertools.product(
+        (None, rng.uniform(0.1, 3, N)), (None, rng.normal(size=N))
+    ):
+        program = Program(
+            X, y, loss=loss, **terms(form), fit_intercept=intercept != 0, standardize=standardize,
+            sample_weight=weights, offset=offset,
+        )  # fmt: skip
+        s = np.ones(N) if weights is None else weights
+        z = X @ coef + intercept + (0.0 if offset is None else offset)
+        expected = np.average(DIRECT[loss](y, z), weights=s)
+        w = coef
+        if standardize:
+            mean = np.average(X, axis=0, weights=s) if intercept else 0.0
+            w = coef * np.sqrt(np.average((X - mean) ** 2, axis=0, weights=s))
+        expected += 0.0 if program.l0 is None else 3 * 0.07
+        expected += 0.0 if program.ridge is None else 0.15 * np.sum(w**2)
+        assert program.objective(coef, intercept) == pytest.approx(expected, rel=1e-13)
+        assert program.form == form
+
+
+def test_vectors_of_prices_and_ridges_and_fixed_features(rng: np.random.Generator) -> None:
+    X, y = sample("squared")
+    l0, ridge = rng.uniform(0.0, 1.0, M), rng.uniform(0.1, 1.0, M)
+    coef = np.array([1.0, 0.0, -2.0, 0.5, 0.0])
+    program = Program(X, y, l0=l0, ridge=ridge, always=[2, 4], never=[1])
+    fit = np.mean((X @ coef - y) ** 2) / 2
+    # Feature 2 is always in: not charged. Its ridge is.
+    expected = fit + l0[0] + l0[3] + np.sum(ridge * coef**2) / 2
+    assert program.objective(coef) == pytest.approx(expected, rel=1e-14)
+    assert program.free.tolist() == [True, False, False, True, False]
+    assert np.array_equal(program.prices, np.where([True, True, False, True, False], l0, 0.0))
+    assert np.array_equal(program.ridges, ridge)
+
+
+def test_huber_takes_its_delta() -> None:
+    X, y = sample("huber")
+    program = Program(X, y, k=0, ridge=1.0, loss=Huber(delta=0.5))
+    r = np.abs(y)
+    assert program.null == pytest.approx(np.mean(np.where(r <= 0.5, r**2 / 2, 0.5 * r - 0.125)))
+
+
+@pytest.mark.parametrize(
+    ("options", "coef", "allowed"),
+    [
+        ({"k": 2}, [1.0, 1.0, 0.0], True),
+        ({"k": 2}, [1.0, 1.0, 1e-300], False),
+        ({"k": 0}, [0.0, -0.0, 0.0], True),
+        ({"k": 0}, [0.0, 1e-320, 0.0], False),
+        ({"k": 1, "always": [0]}, [1.0, 0.0, 1.0], True),
+        ({"k": 1, "always": [0]}, [1.0, 1.0, 1.0], False),
+        ({"k": 3, "never": [1]}, [1.0, 0.0, 1.0], True),
+        ({"k": 3, "never": [1]}, [1.0, 1e-9, 1.0], False),
+        ({"l0": 0.1, "never": [1]}, [1.0, -1e-9, 1.0], False),
+        ({"k": 3, "positive": True}, [1.0, 0.0, 2.0], True),
+        ({"k": 3, "positive": True}, [1.0, -1e-300, 2.0], False),
+        ({"l0": 0.1, "positive": [True, False, True]}, [1.0, -1.0, 2.0], True),
+        ({"l0": 0.1, "positive": [True, False, True]}, [-1.0, 1.0, 2.0], False),
+        ({"k": 3, "positive": True, "always": [0]}, [-1.0, 0.0, 2.0], False),
+    ],
+)
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_broken_constraint_costs_infinity(
+    options: dict[str, Any], coef: list[float], allowed: bool, standardize: bool
+) -> None:
+    X, y = sample("squared")
+    for size in ({"ridge": 0.5}, {"ball": 1e6}):
+        program = Program(X[:, :3], y, standardize=standardize, **options, **size)
+        assert math.isfinite(program.objective(coef)) == allowed
+
+
+def test_the_ball_is_closed_and_exact() -> None:
+    X, y = sample("squared")
+    on_it = np.array([0.75, 0.0, -1.0, 0.0, 0.0])  # |w|^2 = 25/16 exactly
+    program = Program(X, y, k=2, ball=1.5625)
+    assert math.isfinite(program.objective(on_it))
+    for nudge in ([0, np.inf], [2, -np.inf]):
+        outside = on_it.copy()
+        outside[nudge[0]] = np.nextafter(outside[nudge[0]], nudge[1])
+        assert float(np.sum(outside**2)) <= 1.5625 + 1e-15
+        assert program.objective(outside) == math.inf
+    smaller = Program(X, y, k=2, ball=np.nextafter(1.5625, 0))
+    assert smaller.objective(on_it) == math.inf
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=4))
+def test_ball_membership_agrees_with_fractions(values: list[float]) -> None:
+    w = np.array(values)
+    exact = sum((Fraction(x) ** 2 for x in values), Fraction(0))
+    ball = float(exact)
+    above = ball if Fraction(ball) >= exact else float(np.nextafter(ball, np.inf))
+    assert in_ball(w, above)
+    if exact > 0:
+        below = float(np.nextafter(above, -np.inf))
+        assert in_ball(w, below) == (Fraction(below) >= exact)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_overflow_is_infinity_not_a_warning(loss: str) -> None:
+    X, y = sample(loss)
+    program = Program(1e100 * X, y, loss=loss, k=2, ridge=1e20)
+    assert program.objective([1e140, 0.0, 0.0, 0.0, -1e149]) == math.inf
+
+
+# The null model.
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_null_is_the_minimum_over_constants(loss: str, seed: int) -> None:
+    X, y = sample(loss, seed)
+    rng = np.random.default_rng(seed)
+    weights, offset = rng.uniform(0.1, 5.0, N), 2.0 * rng.normal(size=N)
+    program = Program(
+        X, y, k=1, ridge=1.0, loss=loss, fit_intercept=True, sample_weight=weights, offset=offset
+    )
+
+    def value(b: float) -> float:
+        return float(np.average(DIRECT[loss](y, b + offset), weights=weights))
+
+    best = minimize_scalar(value, bracket=(-2.0, 2.0), tol=1e-12)
+    assert program.null == pytest.approx(best.fun, rel=1e-12)
+    assert program.null == pytest.approx(value(program.null_intercept), rel=1e-14)
+    assert program.null <= best.fun + 1e-14 * (1 + abs(best.fun))
+    assert program.objective(np.zeros(M), program.null_intercept) == pytest.approx(
+        program.null, rel=1e-15
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_null_without_intercept_is_the_value_at_zero(loss: str, rng: np.random.Generator) -> None:
+    X, y = sample(loss)
+    offset = rng.normal(size=N)
+    program = Program(X, y, l0=1.0, ball=1.0, loss=loss, offset=offset)
+    assert program.null_intercept == 0.0
+    assert program.null == pytest.approx(np.mean(DIRECT[loss](y, offset)), rel=1e-14)
+
+
+def test_null_with_a_response_far_from_zero() -> None:
+    X, y = sample("squared")
+    program = Program(X, y + 1e6, k=1, ridge=1.0, fit_intercept=True)
+    assert program.null_intercept == pytest.approx(np.mean(y) + 1e6, rel=1e-15)
+    assert program.null == pytest.approx(np.var(y) / 2, rel=1e-9)
+
+
+# Standardization.
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array, np.asfortranarray, np.float32])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_standardize_is_explicit_standardization(
+    wrap: Callable[[np.ndarray], Any], intercept: bool, weighted: bool
+) -> None:
+    X, y = sample("logistic")
+    X[X < -1.0] = 0.0
+    data = wrap(X)
+    X = np.asarray(data, dtype=float) if not sp.issparse(data) else X
+    s = np.arange(1.0, N + 1.0) if weighted else np.ones(N)
+    mean = np.average(X, axis=0, weights=s) if intercept else np.zeros(M)
+    scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=s))
+    options: dict[str, Any] = {"k": 3, "ridge": 0.1, "loss": "logistic", "fit_intercept": intercept}
+    options["sample_weight"] = s if weighted else None
+    program = Program(data, y, standardize=True, **options)
+    explicit = Program((X - mean) / scale, y, **options)
+
+    assert isinstance(program.matrix, StandardizedMatrix)
+    np.testing.assert_allclose(program.matrix.center, mean, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(program.matrix.scale, scale, rtol=1e-13)
+    w, b = np.array([0.5, 0.0, 1.5, -0.7, 0.0]), 0.3 * intercept
+    assert program.objective(*program.to_user(w, b)) == pytest.approx(
+        explicit.objective(w, b), rel=1e-13
+    )
+    assert program.null == pytest.approx(explicit.null, rel=1e-14)
+    a = explicit.F.gradient((X - mean) / scale @ w + b)
+    assert lower_bound(program, a) == pytest.approx(lower_bound(explicit, a), rel=1e-11)
+
+
+def test_standardize_is_free_of_units(rng: np.random.Generator) -> None:
+    X, y = sample("squared")
+    units, origin = 10.0 ** rng.uniform(-6, 6, M), rng.normal(size=M)
+    options: dict[str, Any] = {"k": 2, "ridge": 0.1, "fit_intercept": True, "standardize": True}
+    one, other = Program(X, y, **options), Program((X + origin) * units, y, **options)
+    w = np.array([0.0, 0.4, 0.0, -1.0, 0.0])
+    assert other.objective(*other.to_user(w, 0.2)) == pytest.approx(
+        one.objective(*one.to_user(w, 0.2)), rel=1e-11
+    )
+    a = rng.normal(size=N)
+    assert lower_bound(other, a) == pytest.approx(lower_bound(one, a), rel=1e-9)
+
+
+def test_standardize_by_given_numbers() -> None:
+    X, y = sample("squared")
+    center, scale = np.arange(5.0), np.array([1.0, 2.0, 4.0, 0.5, 0.25])
+    program = Program(X, y, k=2, ridge=0.1, standardize=(center, scale))
+    np.testing.assert_array_equal(program.matrix.columns(np.arange(M)), (X - center) / scale)
+    coef = np.array([1.0, 0.0, 3.0, 0.0, 0.0])
+    w = coef * scale
+    fit = np.mean(((X - center) / scale @ w - y) ** 2) / 2 + 0.05 * np.sum(w**2)
+    # Without an intercept, a shift of the columns is the only one the model may have.
+    assert program.objective(coef, -float(coef @ center)) == pytest.approx(fit, rel=1e-14)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_units_there_and_back(standardize: bool, intercept: bool, rng: np.random.Generator) -> None:
+    X, y = sample("squared")
+    program = Program(X, y, k=2, ridge=1.0, standardize=standardize, fit_intercept=intercept)
+    w, b = rng.normal(size=M), float(rng.normal())
+    coef, shift = program.to_user(w, b)
+    w_again, b_again = program.to_program(coef, shift)
+    np.testing.assert_allclose(w_again, w, rtol=1e-15)
+    assert b_again == pytest.approx(b, rel=1e-12)
+    # Both models predict the same.
+    columns = program.matrix.columns(np.arange(M))
+    np.testing.assert_allclose(X @ coef + shift, columns @ w + b, rtol=1e-12, atol=1e-12)
+    assert standardize or (np.array_equal(coef, w) and shift == b)
+
+
+# Weights.
+
+
+def duals(loss: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Per-sample dual vectors: at the null model, at a random model, and anything."""
+    rng = np.random.default_rng(seed)
+    z = X @ (0.3 * rng.normal(size=M) / np.abs(X).max(axis=0))
+    return [gradient(loss, y, 0 * z), gradient(loss, y, z), rng.normal(size=len(y))]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_are_repeated_rows(
+    loss: str, form: Form, intercept: bool, standardize: bool, rng: np.random.Generator
+) -> None:
+    X, y = sample(loss)
+    offset = rng.normal(size=N)
+    weights = np.array([0, 1, 3, 2, 0, 1, 5, 1, 2, 0, 4, 1])
+    options: dict[str, Any] = {
+        "loss": loss, "fit_intercept": intercept, "standardize": standardize, **terms(form)
+    }  # fmt: skip
+    kept = weights > 0
+    rows = np.repeat(np.arange(N), weights)
+    weighted = Program(X, y, sample_weight=weights, offset=offset, **options)
+    removed = Program(X[kept], y[kept], sample_weight=weights[kept], offset=offset[kept], **options)
+    repeated = Program(X[rows], y[rows], offset=offset[rows], **options)
+    assert (weighted.n, removed.n, repeated.n) == (9, 9, 20)
+
+    coef, b = np.array([0.1, 0.0, -0.6, 0.03, 0.0]), 0.2 * intercept
+    assert weighted.objective(coef, b) == removed.objective(coef, b)
+    assert weighted.objective(coef, b) == pytest.approx(repeated.objective(coef, b), rel=1e-12)
+    assert weighted.null == removed.null
+    assert weighted.null == pytest.approx(repeated.null, rel=1e-12)
+    for t in duals(loss, X, y, seed=1):
+        a = t[kept] * weights[kept] / 20.0
+        lower = lower_bound(weighted, a)
+        assert lower == lower_bound(removed, a)
+        assert lower == pytest.approx(lower_bound(repeated, t[rows] / 20.0), rel=1e-12, abs=1e-12)
+    assert weighted.fingerprint == removed.fingerprint != repeated.fingerprint
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_only_the_ratios_of_weights_matter(loss: str, rng: np.random.Generator) -> None:
+    X, y = sample(loss)
+    weights = rng.uniform(0.5, 2.0, N)
+    options: dict[str, Any] = {"loss": loss, "k": 2, "ridge": 0.1, "fit_intercept": True}
+    one = Program(X, y, sample_weight=weights, **options)
+    for factor in (1e-100, 3.0, 1e100):
+        other = Program(X, y, sample_weight=factor * weights, **options)
+        assert other.null == pytest.approx(one.null, rel=1e-12)
+        for t in duals(loss, X, y, seed=2):
+            a = t * one.F.p
+            assert lower_bound(other, a) == pytest.approx(lower_bound(one, a), rel=1e-11, abs=1e-11)
+
+
+def test_weights_of_very_different_size_still_give_a_bound() -> None:
+    X, y = sample("squared")
+    weights = np.ones(N)
+    weights[0] = 1e-320
+    weights[1] = 1e150
+    program = Program(X, y, k=2, ridge=0.1, sample_weight=weights, fit_intercept=True)
+    # Row 1 is all that counts: a model without features fits it exactly.
+    assert program.null == pytest.approx(0.0, abs=1e-28)
+    assert -1e-2 <= lower_bound(program, np.zeros(N)) <= program.null
+
+
+# Words.
+
+
+def test_describe_says_what_is_solved() -> None:
+    X, y = sample("logistic")
+    program = Program(X, y, k=2, ridge=0.25, loss="logistic", fit_intercept=True, standardize=True)
+    assert repr(program) == (
+        "<Program: logistic loss on 12 x 5 data with at most 2 nonzero coefficients, ridge=0.25, "
+        "an intercept, standardized columns>"
+    )
+    other = Program(X, y, l0=np.ones(M), ball=4.0, loss="squared_hinge", positive=True)
+    assert other.describe() == (
+        "squared_hinge loss on 12 x 5 data with a price l0=(a number a feature) per nonzero "
+        "coefficient, |w|^2 <= 4, nonnegative coefficients"
+    )
