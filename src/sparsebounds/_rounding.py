@@ -65,3 +65,23 @@ def norm_up(x: Vector) -> float:
     scaled = up(np.abs(x) / largest)
     with np.errstate(over="ignore"):
         return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
+
+
+def exact_products(x: Vector, y: Vector) -> Vector:
+    """Floats whose exact sum is the exact sum of x_i y_i: products and their rounding errors.
+
+    Dekker's product, by halves of 26 bits; exact unless a factor is beyond 1e300 or a product
+    underflows.
+    """
+    product = x * y
+    x_high, y_high = _half(x), _half(y)
+    x_low, y_low = x - x_high, y - y_high
+    error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return np.concatenate((product, error))
+
+
+def _half(x: Vector) -> Vector:
+    """The upper 26 bits of x."""
+    high = (2.0**27 + 1.0) * x
+    half: Vector = high - (high - x)
+    return half

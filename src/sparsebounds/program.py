@@ -96,6 +96,9 @@ class Program:
         self.standardize = chosen is not False
         self.matrix = self._standardized(matrix, chosen) if self.standardize else matrix
 
+        self.memo: dict[str, float] = {}
+        """Numbers that other layers have proved about this program, kept for their next use."""
+
     # The problem, in the words of the mathematics.
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Vector
-from sparsebounds._rounding import TINY, U, down, norm_up, sum_up, up
+from sparsebounds._rounding import TINY, U, down, exact_products, norm_up, up
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses.base import ULPS
@@ -68,7 +68,15 @@ def repair(program: Program, t: Vector) -> Vector:
     if not program.fit_intercept:
         return t
     # Twice: the second round removes the rounding of the first.
-    return _balanced(program, _balanced(program, t))
+    t = _balanced(program, _balanced(program, t))
+    if np.all(program.weights == program.weights[0]):
+        return _exactly_balanced(t)
+    # One entry with a fine grid of floats around it takes up most of what is left.
+    i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
+    moved = t.copy()
+    moved[i] -= _total(program, t) / program.weights[i]
+    moved = program.loss.clip(program.y, moved)
+    return moved if abs(_total(program, moved)) < abs(_total(program, t)) else t
 
 
 def dual_point_at(program: Program, t: Vector) -> DualPoint:
@@ -88,16 +96,19 @@ def dual_point_at(program: Program, t: Vector) -> DualPoint:
             + up(program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow))
         )
         radius = up(up(radius / least) + up(4.0 * U * np.abs(scores)) + TINY)
+        # An overflow on the way leaves even the sign unknown.
+        radius = np.where(np.isfinite(scores), radius, np.inf)
         signed = np.where(program.positive, -scores, np.abs(scores))
         reach = np.maximum(up(signed + radius), 0.0)
     conjugate, ceiling = conjugate_up(program, t), math.inf
     if program.fit_intercept:
         ceiling = null_up(program)
-        # fsum is exact up to its own rounding; the products are exact for unit weights.
-        imbalance = up(abs(math.fsum(weighted)))
-        if np.any(program.weights != 1.0):
-            imbalance = up(imbalance + up(up(2.0 * U * sum_up(np.abs(weighted))) + underflow))
-        reach_b = intercept_bound(program, ceiling, conjugate_up(program, np.zeros(program.n)))
+        # fsum of exact products rounds once; each product may lose a little to underflow.
+        imbalance = up(up(abs(_total(program, t))) + 8.0 * underflow)
+        if "intercept_bound" not in program.memo:
+            at_zero = conjugate_up(program, np.zeros(program.n))
+            program.memo["intercept_bound"] = intercept_bound(program, ceiling, at_zero)
+        reach_b = program.memo["intercept_bound"]
         conjugate = up(conjugate + up(up(imbalance / least) * reach_b))
     return DualPoint(
         t=t,
@@ -133,3 +144,29 @@ def _balanced(program: Program, t: Vector) -> Vector:
     if drop > gain:
         return np.where(t < 0, t * (gain / drop), t)
     return t
+
+
+def _exactly_balanced(t: Vector) -> Vector:
+    """t on a grid of 50 bits, with a sum of exactly 0: towards 0, so inside the domain."""
+    largest = float(np.max(np.abs(t), initial=0.0))
+    if largest == 0.0:
+        return t
+    grid = 2.0 ** (math.frexp(largest)[1] - 50)
+    if grid == 0.0:
+        return np.zeros(len(t))
+    t = np.trunc(t / grid) * grid
+    # The sum is a multiple of the grid, far below 2^53 of it: fsum is exact. What is left over
+    # is taken from the largest entries of its sign, towards 0, which is exact as well.
+    rest = math.fsum(t)
+    for i in np.argsort(-t if rest > 0 else t, kind="stable"):
+        if rest == 0.0:
+            break
+        part = min(rest, t[i]) if rest > 0 else max(rest, t[i])
+        t[i] -= part
+        rest -= part
+    return t
+
+
+def _total(program: Program, t: Vector) -> float:
+    """sum_i s_i t_i, rounded once."""
+    return math.fsum(exact_products(program.weights, t))

@@ -126,7 +126,8 @@ def _curvature(
 ) -> float:
     """The multiplier eta of the ball at this dual point (any positive number is valid)."""
     if budget is None:
-        return best_eta(program, squares, mandatory, chosen)
+        base = float(np.sum(squares[mandatory]))
+        return best_eta(squares[chosen], program.prices[chosen], base, float(program.ball or 1.0))
     q = squares[chosen]
     best = np.sort(q)[len(q) - budget :] if 0 < budget < len(q) else q[: max(0, budget)]
     total = float(np.sum(squares[mandatory]) + np.sum(best))

@@ -26,14 +26,21 @@ from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.program import Program
 
 
-def bound_at(program: Program, point: DualPoint, node: Node = ROOT) -> float:
-    """A proved lower bound over the supports of the node; inf where the node is empty."""
+def bound_at(
+    program: Program, point: DualPoint, node: Node = ROOT, *, lagrangian: bool = False
+) -> float:
+    """A proved lower bound over the supports of the node; inf where the node is empty.
+
+    `lagrangian` asks for the value of the dual function itself, whose maximum is p**; in the
+    form l0 + ball the bound proved by counting features one by one can exceed it.
+    """
     mandatory, chosen = node.masks(program)
     low, high = node.counts(program, int(np.count_nonzero(chosen)))
     if low > high:
         return math.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        gain = _largest_gain(program, point, mandatory, chosen, low, high)
+        price = None if lagrangian else one_price(program)
+        gain = _largest_gain(program, point, mandatory, chosen, low, high, price)
         bound = down(-point.conjugate - gain)
     return -math.inf if math.isnan(bound) else min(float(bound), point.ceiling)
 
@@ -83,27 +90,30 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
     return up(roots)
 
 
-def best_eta(program: Program, squares: Vector, mandatory: Mask, chosen: Mask) -> float:
-    """The eta that nearly minimises eta ball/2 + sum_j max(0, q_j/(2 eta) - l0_j).
+def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
+    """The eta that nearly minimises eta ball/2 + base/(2 eta) + sum_j max(0, q_j/(2 eta) - l0_j).
 
     Sorted by the ratio q_j / l0_j, active sets are prefixes. A prefix asks for eta_j, with
     eta_j^2 ball = (its sum of q), and allows eta up to half its last ratio. The first grows
     and the second falls with j, so the minimiser, where they meet, is max_j min(both). Any
     eta > 0 gives a valid bound, so this is plain floating point.
     """
-    assert program.ball is not None
-    q, price = squares[chosen], program.prices[chosen]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(q > 0, q / price, 0.0)
+        ratio = np.where(q > 0, q / prices, 0.0)
     order = np.argsort(-ratio, kind="stable")
-    base = float(np.sum(squares[mandatory]))
-    asked = np.sqrt((base + np.cumsum(q[order])) / program.ball)
-    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base / program.ball))
+    asked = np.sqrt((base + np.cumsum(q[order])) / ball)
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base / ball))
     return max(float(eta), np.finfo(float).tiny)
 
 
 def _largest_gain(
-    program: Program, point: DualPoint, mandatory: Mask, chosen: Mask, low: int, high: int
+    program: Program,
+    point: DualPoint,
+    mandatory: Mask,
+    chosen: Mask,
+    low: int,
+    high: int,
+    price: float | None,
 ) -> float:
     if program.ball is None:
         gains = ridge_gains(program, point, program.ridges)
@@ -112,12 +122,12 @@ def _largest_gain(
     if program.l0 is None:
         total = up(sum_up(squares[mandatory]) + best_sum_up(squares[chosen], low, high))
         return up(math.sqrt(up(program.ball * total)))
-    price = one_price(program)
     if price is not None:
         gains = prefix_gains_up(program, sum_up(squares[mandatory]), squares[chosen])
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
         return float(np.max(up(gains[low : high + 1] - paid)))
-    eta = best_eta(program, squares, mandatory, chosen)
+    base = float(np.sum(squares[mandatory]))
+    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball)
     gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))

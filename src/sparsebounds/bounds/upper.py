@@ -51,7 +51,10 @@ def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
 
 def null_up(program: Program) -> float:
     """A float at least the objective of the best intercept-only (or zero) model."""
-    return objective_up(program, np.zeros(program.m), program.null_intercept)
+    if "null_up" not in program.memo:
+        empty = np.zeros(program.m)
+        program.memo["null_up"] = objective_up(program, empty, program.null_intercept)
+    return program.memo["null_up"]
 
 
 def _value_up(program: Program, z: Vector) -> Vector:

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from sparsebounds.bounds import Node
 
 WORK = 50_000_000
-"""Most fixings looked at before the check gives up (and refuses)."""
+"""Most comparisons of a node with a feature before the check gives up (and refuses)."""
 
 
 @dataclass(frozen=True)
 class _Box:
-    """A node within a subcube: what it still fixes, and its cardinality range."""
+    """A node: what it fixes, and its cardinality range."""
 
     inside: frozenset[int]
     outside: frozenset[int]
+    fixed: frozenset[int]
     low: int
     high: int
+
+
+_Meeting = list[tuple[_Box, int]]
+"""Boxes that meet a subcube, each with how many features it fixes that the subcube does not."""
 
 
 def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
@@ -27,50 +32,66 @@ def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
 
     Otherwise a clause that says what is missing.
     """
-    boxes = [
-        _Box(
-            frozenset(node.inside.tolist()),
-            frozenset(node.outside.tolist()),
-            node.low,
-            most if node.high is None else node.high,
+    boxes: _Meeting = []
+    for node in nodes:
+        inside, outside = frozenset(node.inside.tolist()), frozenset(node.outside.tolist())
+        high = most if node.high is None else node.high
+        boxes.append(
+            (_Box(inside, outside, inside | outside, node.low, high), len(inside | outside))
         )
-        for node in nodes
-    ]
     work = 0
-    # (boxes that meet the subcube, features put in so far, features still open)
-    stack: list[tuple[list[_Box], list[int], int]] = [(boxes, [], free)]
+    # (boxes that meet the subcube, features put in so far, features put in or out so far)
+    stack: list[tuple[_Meeting, list[int], frozenset[int]]] = [(boxes, [], frozenset())]
     while stack:
-        meeting, taken, still_open = stack.pop()
-        least, top = len(taken), min(most, len(taken) + still_open)
+        meeting, taken, decided = stack.pop()
+        least, top = len(taken), min(most, len(taken) + free - len(decided))
         if least > top:
             continue
-        whole = [box for box in meeting if not box.inside and not box.outside]
-        missing = _first_gap(whole, least, top)
+        missing = _first_gap([box for box, left in meeting if left == 0], least, top)
         if missing is None:
             continue
-        partial = [box for box in meeting if box.inside or box.outside]
-        fixings = Counter(i for box in partial for i in box.inside | box.outside)
-        if not fixings:
+        partial = [(box, left) for box, left in meeting if left > 0]
+        if not partial:
             held = f" that hold {sorted(taken)[:5]}" if taken else ""
             return f"supports of {missing} features{held} are in no leaf"
-        work += fixings.total()
+        feature, tried = _split(partial, decided)
+        work += tried + len(meeting)
         if work > WORK:
             return "the leaves do not form a tree that can be checked in reasonable time"
-        feature = max(fixings, key=lambda i: (fixings[i], -i))
-        drop = frozenset((feature,))
         inner = [
-            _Box(box.inside - drop, box.outside, box.low, box.high)
-            for box in meeting
+            (box, left - (feature in box.inside))
+            for box, left in meeting
             if feature not in box.outside
         ]
         outer = [
-            _Box(box.inside, box.outside - drop, box.low, box.high)
-            for box in meeting
+            (box, left - (feature in box.outside))
+            for box, left in meeting
             if feature not in box.inside
         ]
-        stack.append((inner, [*taken, feature], still_open - 1))
-        stack.append((outer, taken, still_open - 1))
+        stack.append((inner, [*taken, feature], decided | {feature}))
+        stack.append((outer, taken, decided | {feature}))
     return None
+
+
+def _split(partial: _Meeting, decided: frozenset[int]) -> tuple[int, int]:
+    """A feature to split on, and the comparisons it took to find it.
+
+    Leaves of a tree all fix the feature of its root, so one that all have is taken; failing
+    that, of the features of the smallest box, the one that most boxes fix.
+    """
+    smallest = min(partial, key=lambda item: item[1])[0]
+    candidates = smallest.fixed - decided
+    common, tried = candidates, 0
+    for box, _ in partial:
+        tried += len(common)
+        common = common & box.fixed
+        if not common:
+            break
+    else:
+        return min(common), tried
+    count = Counter(i for box, _ in partial for i in candidates & box.fixed)
+    tried += len(candidates) * len(partial)
+    return max(count, key=lambda i: (count[i], -i)), tried
 
 
 def _first_gap(boxes: list[_Box], least: int, top: int) -> int | None:

@@ -112,7 +112,7 @@ def verify(
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
     gap = upper - lower
     relative = gap / max(abs(upper), abs(program.null), np.finfo(float).tiny)
-    count = np.count_nonzero(certificate.coef)
+    count = int(np.count_nonzero(certificate.coef))
     return (
         f"Verified: {program.describe()}. No model has an objective below {lower:.9g}; the "
         f"stored model with {count} nonzero coefficient{'s' * (count != 1)} attains {upper:.9g}, "
@@ -131,9 +131,10 @@ def _column_count(X: Any) -> int:
 
 def _registered(name: str, parameters: Any) -> Loss | None:
     try:
-        return REGISTRY[name](**parameters)
+        loss = REGISTRY[name](**parameters)
     except (KeyError, TypeError, ValueError):
         return None
+    return loss if loss.parameters() == parameters else None
 
 
 def _wrong_data(certificate: Certificate, program: Program) -> str | None:

@@ -57,7 +57,9 @@ class SparseMatrix(Matrix):
         column = self.column_of_entries()
         stored = weights[self._csc.indices]
         spread = self._column_sums((self.values - mean[column]) ** 2 * stored)
-        empty = np.maximum(0.0, 1.0 - self._column_sums(stored))
+        # Of a full column no weight is left, whatever rounding says.
+        full = np.diff(self._csc.indptr) == self.shape[0]
+        empty = np.where(full, 0.0, np.maximum(0.0, 1.0 - self._column_sums(stored)))
         return mean, spread + empty * mean**2
 
     def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:

@@ -1,0 +1,66 @@
+"""What every competitor has: a name, tolerances to try, a reason to skip, and `solve`."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from benchmarks.problems import Problem
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A competitor's relaxed point."""
+
+    w: Any
+    u: Any = None
+    dual: Any = None
+    inside: float = math.nan
+    """Seconds in the solver alone, where a modelling layer around it was timed too."""
+
+
+class Competitor(ABC):
+    """One piece of software, run one way."""
+
+    name: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]]
+    """Imported packages, whose versions are reported."""
+
+    order: ClassVar[str] = "F"
+    """Memory order of the X it is handed."""
+
+    losses: ClassVar[tuple[str, ...]] = ("squared", "logistic")
+    forms: ClassVar[tuple[str, ...]] = ("l0+ridge",)
+    reads_sparse: ClassVar[bool] = False
+    most_entries: ClassVar[float] = math.inf
+    """n m above which it would need more than two minutes, or more memory than there is."""
+
+    tolerances: ClassVar[tuple[float, ...]]
+    """Tried in this order, loose to tight; the first that reaches the accuracy asked for is timed.
+    The numbers mean what they mean to the competitor."""
+
+    def reason_to_skip(self, problem: Problem) -> str | None:
+        """Why it is not run on this problem, or None."""
+        form = ("k" if problem.l0 is None else "l0") + ("+ridge" if problem.ball is None else "+ball")
+        if form not in self.forms:
+            return f"has no {form} form"
+        if problem.loss not in self.losses:
+            return f"has no {problem.loss} loss"
+        if problem.sparse and not self.reads_sparse:
+            return "reads no sparse matrices"
+        n, m = problem.shape
+        if n * m > self.most_entries:
+            return f"too large: more than {self.most_entries:.0e} entries would take minutes"
+        try:
+            for package in self.packages:
+                importlib.import_module(package)
+        except Exception as error:
+            return f"cannot be imported: {error}"
+        return None
+
+    @abstractmethod
+    def solve(self, problem: Problem, tolerance: float) -> Answer:
+        """The relaxed point, to a tolerance of the competitor's own kind."""

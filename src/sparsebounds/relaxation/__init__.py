@@ -1,0 +1,9 @@
+"""The relaxation: the convex bidual of a sparse program, solved in a handful of passes."""
+
+from __future__ import annotations
+
+from sparsebounds.relaxation.budget import Progress
+from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.working_set import RelaxationWarning, relax
+
+__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "relax"]

@@ -1,0 +1,163 @@
+"""The ball on the working set: one scalar, eta, plays the ridge.
+
+p**_ball = max over eta >= 0 of p**_ridge(eta) - eta ball/2, concave in eta with slope
+(N - ball)/2, N = sum_i w_i^2/u_i. N^(-1/2) is nearly linear in eta (it is exactly so for
+orthogonal columns without kinks), so the secant method on it needs few relaxations; each starts
+where the last one ended.
+
+Two ways lead back into the ball. Scaling w by sqrt(ball/N) is feasible with the same u. And a
+mixture of two solutions (w, u), one outside and one inside, with N mixing to the ball, is feasible
+because N is convex: it is what the optimum looks like where N jumps as a function of eta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds.lower import best_eta
+from sparsebounds.relaxation.newton import NewtonResult, newton
+from sparsebounds.relaxation.penalty import WorkingPenalty
+from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+
+MOST_MULTIPLIERS = 60
+
+
+@dataclass(frozen=True)
+class BallPoint:
+    """A relaxed point on the working set with its weights, and their price."""
+
+    point: SmoothPoint
+    u: Vector
+    cost: float
+    size: float
+    """N = sum_i w_i^2 / u_i."""
+
+    @property
+    def value(self) -> float:
+        return self.point.value + self.cost
+
+
+@dataclass(frozen=True)
+class BallResult:
+    """A feasible relaxed point, and the Newton point whose gradient is the dual vector."""
+
+    primal: BallPoint
+    dual: NewtonResult
+    eta: float
+    steps: int
+
+
+def ball_multiplier(penalty: WorkingPenalty, gradient: Vector, ball: float) -> float:
+    """The eta that makes the dual value at this gradient of f the largest."""
+    q = np.where(penalty.positive, np.maximum(-gradient, 0.0), np.abs(gradient)) ** 2
+    base, free = float(np.sum(q[penalty.inside])), q[~penalty.inside]
+    if penalty.beta is not None:
+        return best_eta(free, 0.5 * penalty.beta[~penalty.inside] ** 2, base, ball)
+    count = min(int(penalty.k or 0), len(free))
+    best = np.sort(free)[len(free) - count :]
+    return max(math.sqrt((base + float(np.sum(best))) / ball), np.finfo(float).tiny)
+
+
+def solve_ball(
+    smooth: Smooth,
+    with_ridge: Callable[[float], WorkingPenalty],
+    point: SmoothPoint,
+    eta: float,
+    ball: float,
+    tolerance: float,
+    scale: float,
+    stop: Callable[[], bool],
+) -> BallResult:
+    """Search for eta until the gap of the ball's problem on the working set closes."""
+    low, high, steps, best_dual = 0.0, math.inf, 0, -math.inf
+    previous: tuple[float, float] | None = None
+    sides: dict[bool, BallPoint] = {}
+    primal: BallPoint | None = None
+    dual: tuple[NewtonResult, float] | None = None
+    w, b = point.w, point.b
+    for _ in range(MOST_MULTIPLIERS):
+        penalty = with_ridge(eta)
+        # N is only as accurate as the square root of the gap, so Newton goes to the end.
+        solved = newton(smooth, penalty, w, b, 1e-13 * scale, scale, stop=stop)
+        steps += solved.steps
+        w, b = solved.point.w, solved.point.b
+        here = _relaxed(penalty, solved.point, penalty.weights(w))
+        outside = here.size > ball
+        sides[outside] = here
+        for candidate in _feasible(smooth, penalty, here, sides, ball):
+            if primal is None or candidate.value < primal.value:
+                primal = candidate
+        dual_value = _dual_value(penalty, solved.point, ball)
+        if dual is None or dual_value > best_dual:
+            dual, best_dual = (solved, eta), dual_value
+        assert primal is not None
+        if primal.value - best_dual <= tolerance or stop():
+            break
+        low, high = (eta, high) if outside else (low, eta)
+        length = (eta, 1.0 / math.sqrt(here.size) if here.size > 0 else math.inf)
+        proposal = _secant(previous, length, ball) if here.size > 0 else math.nan
+        previous = length
+        if not low < proposal < high:
+            # The dual's own choice; then bisection (in the logarithm).
+            proposal = ball_multiplier(penalty, solved.point.gradient, ball)
+        if not low < proposal < high or abs(proposal - eta) <= 1e-12 * eta:
+            proposal = math.sqrt(max(low, 1e-4 * min(high, eta)) * min(high, 1e4 * max(low, eta)))
+        if not low * (1.0 + 1e-14) < proposal < high * (1.0 - 1e-14):
+            break
+        eta = proposal
+    assert primal is not None
+    assert dual is not None
+    return BallResult(primal, dual[0], dual[1], steps)
+
+
+def _relaxed(penalty: WorkingPenalty, point: SmoothPoint, u: Vector) -> BallPoint:
+    cost = 0.0 if penalty.beta is None else float(np.sum(0.5 * penalty.beta**2 * u))
+    support = point.w != 0.0
+    return BallPoint(point, u, cost, float(np.sum(point.w[support] ** 2 / u[support])))
+
+
+def _feasible(
+    smooth: Smooth,
+    penalty: WorkingPenalty,
+    here: BallPoint,
+    sides: dict[bool, BallPoint],
+    ball: float,
+) -> list[BallPoint]:
+    """Points of the ball made from the latest solution and the last one on the other side."""
+    if here.size <= ball:
+        found = [here]
+    else:
+        shrunk = smooth.at(math.sqrt(ball / here.size) * here.point.w, here.point.b)
+        found = [_relaxed(penalty, shrunk, here.u)]
+    if len(sides) == 2:
+        out, within = sides[True], sides[False]
+        share = (ball - within.size) / (out.size - within.size)
+        w = share * out.point.w + (1.0 - share) * within.point.w
+        b = share * out.point.b + (1.0 - share) * within.point.b
+        u = share * out.u + (1.0 - share) * within.u
+        found.append(_relaxed(penalty, smooth.at(w, b), u))
+    return found
+
+
+def _dual_value(penalty: WorkingPenalty, point: SmoothPoint, ball: float) -> float:
+    """The dual value at the best eta for this gradient, not at the eta it came from."""
+    eta = ball_multiplier(penalty, point.gradient, ball)
+    at_best = WorkingPenalty(
+        np.full(len(point.w), eta), penalty.beta, penalty.k, penalty.inside, penalty.positive
+    )
+    dual = point.dual - at_best.conjugate(-point.gradient) - 0.5 * eta * ball
+    return dual - abs(point.slope) * (1.0 + abs(point.b))
+
+
+def _secant(previous: tuple[float, float] | None, here: tuple[float, float], ball: float) -> float:
+    """The root of N^(-1/2) = ball^(-1/2) on the line through two points, or through the origin."""
+    target = 1.0 / math.sqrt(ball)
+    if previous is None or not math.isfinite(previous[1]) or previous[1] == here[1]:
+        return here[0] * target / here[1]
+    slope = (here[1] - previous[1]) / (here[0] - previous[0])
+    return here[0] + (target - here[1]) / slope if slope > 0 else math.nan

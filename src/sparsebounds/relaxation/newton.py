@@ -1,0 +1,206 @@
+"""Semismooth Newton on the working set: min f(w, b) + h(w).
+
+At w, a proximal step in the metric of f''s diagonal tells which piece of h to expect: zero,
+linear or quadratic, coordinate by coordinate. On that piece the problem is smooth; its Newton
+point is the next iterate if it goes down, else an exact search along the segment finds the best
+point on it, at a zero of some coordinate if need be. A proximal term eps diag(f'') keeps the
+system regular (duplicate columns, linear pieces) and grows when steps are short. Once the piece is
+right the Newton point is exact, up to the loss's own curvature: convergence is quadratic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._array import Vector
+from sparsebounds.relaxation.penalty import Pattern, Slopes, WorkingPenalty
+from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+
+LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
+ROUNDING = 1e-14
+EXCHANGES = 3
+"""Times that coordinates of the wrong sign are dropped within one Newton step."""
+
+PATIENCE = 12
+"""Steps without a narrower gap before Newton's method gives up."""
+
+
+@dataclass(frozen=True)
+class NewtonResult:
+    """Where Newton's method stopped, and why."""
+
+    point: SmoothPoint
+    slopes: Slopes
+    gap: float
+    """Primal value less the dual value on the working set."""
+
+    steps: int
+
+
+def newton(
+    smooth: Smooth,
+    penalty: WorkingPenalty,
+    w: Vector,
+    b: float,
+    tolerance: float,
+    scale: float,
+    *,
+    most_steps: int = 300,
+    patience: int = PATIENCE,
+    stop: Callable[[], bool] = lambda: False,
+) -> NewtonResult:
+    """Minimise f + h over the working set until the gap there is at most `tolerance`.
+
+    `scale` is the size of the terms that f adds up: its rounding is a fraction of that.
+    """
+    noise = ROUNDING * scale
+    point, slopes = smooth.at(w, b), penalty.slopes(w)
+    value, best_dual = point.value + slopes.value, -np.inf
+    proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf
+    while True:
+        # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced;
+        # off balance, what remains of the first-order change in b is charged to the gap.
+        dual = point.dual - penalty.conjugate(-point.gradient)
+        dual -= abs(point.slope) * (1.0 + abs(point.b))
+        best_dual = max(best_dual, dual)
+        gap = value - best_dual
+        idle = 0 if gap < narrowest else idle + 1
+        narrowest = min(gap, narrowest)
+        if gap <= tolerance or steps >= most_steps or idle >= patience or stop():
+            return NewtonResult(point, slopes, gap, steps)
+
+        diagonal = smooth.metric(point)
+        with np.errstate(divide="ignore"):
+            step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 0.0)
+        pattern = penalty.pattern(point.w - step * point.gradient, step)
+        trial = _newton_point(smooth, point, pattern, proximal * diagonal)
+        steps += 1
+        if trial is None:
+            proximal = max(100.0 * proximal, GROWN_PROXIMAL)
+            continue
+        trial_w, trial_b = trial
+        trial_w = np.where(penalty.positive, np.maximum(trial_w, 0.0), trial_w)
+        new, new_slopes = smooth.at(trial_w, trial_b), penalty.slopes(trial_w)
+        new_value, length = new.value + new_slopes.value, 1.0
+        # Near the end the value stands still in floating point while the dual value still rises.
+        if new_value <= value + noise:
+            proximal = max(proximal / 10.0, LEAST_PROXIMAL)
+        else:
+            length = _line_search(smooth, penalty, point, slopes, new)
+            if length < 0.5:
+                proximal = max(100.0 * proximal, GROWN_PROXIMAL)
+            if 0.0 < length < 1.0:
+                trial_w = _between(point.w, new.w, length)
+                new = smooth.at(trial_w, point.b + length * (new.b - point.b))
+                new_slopes = penalty.slopes(trial_w)
+                new_value = new.value + new_slopes.value
+        if new_value <= value + noise:
+            point, slopes, value = new, new_slopes, new_value
+
+
+def _newton_point(
+    smooth: Smooth, point: SmoothPoint, pattern: Pattern, proximal: Vector
+) -> tuple[Vector, float] | None:
+    """The minimiser of the quadratic model on a piece of h; None where it is not definite.
+
+    Coordinates whose solution contradicts the sign of their piece are set to zero and the rest
+    is solved again: an exchange of many at once, where one at a time would need many steps.
+    """
+    active, count = pattern.active, len(pattern.active)
+    matrix, right = smooth.system(point, active)
+    matrix = np.array(matrix, order="F")
+    diagonal = np.einsum("ii->i", matrix)
+    diagonal[:count] += pattern.ridge + proximal[active]
+    right = right.copy()
+    right[:count] += proximal[active] * point.w[active] - pattern.linear
+    if smooth.has_intercept:
+        # A loss may have no curvature here at all (Huber, hinge): keep b near where it is.
+        small = 1e-10 * max(float(diagonal[-1]), 1e-300) + 1e-12
+        diagonal[-1] += small
+        right[-1] += small * point.b
+    if pattern.direction is not None:
+        matrix[:count, :count] += np.outer(pattern.direction, pattern.direction / pattern.share)
+    # Unit diagonal: columns of any scale are alike to the factorisation.
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(diagonal), 1e-300))
+    matrix *= scale
+    matrix *= scale[:, None]
+    right *= scale
+    kept = np.arange(len(right))
+    for exchange in range(EXCHANGES + 1):
+        solution = np.zeros(0)
+        if len(kept):
+            system = matrix[np.ix_(kept, kept)] if exchange else matrix
+            _, solution, failed = lapack.dposv(system, right[kept], lower=1)
+            if failed or not np.all(np.isfinite(solution)):
+                return None
+        among = kept < count
+        wrong = np.zeros(len(kept), dtype=np.bool_)
+        wrong[among] = solution[among] * pattern.sign[kept[among]] < 0.0
+        if exchange == EXCHANGES or not wrong.any():
+            break
+        kept = kept[~wrong]
+    solution *= scale[kept]
+    w = np.zeros(len(point.w))
+    w[active[kept[among]]] = solution[among]
+    return w, float(solution[-1]) if smooth.has_intercept else point.b
+
+
+def _line_search(
+    smooth: Smooth,
+    penalty: WorkingPenalty,
+    point: SmoothPoint,
+    slopes: Slopes,
+    end: SmoothPoint,
+) -> float:
+    """The length in [0, 1] that minimises f + h on the segment, kinks of h at zeros included."""
+    step, along = end.w - point.w, smooth.along(point, end)
+    # Zeros of the moving coordinates, where h has a kink; others are smooth to first order.
+    moving = (point.w != 0.0) & (np.sign(end.w) == -np.sign(point.w))
+    kinks = np.sort(point.w[moving] / -step[moving])
+
+    def derivative(t: float, w: Vector, side: float) -> float:
+        """One-sided derivative (side -1 or +1) of f + h at the point w of parameter t."""
+        at = penalty.slopes(w)
+        kink = np.where(w == 0.0, at.threshold * np.abs(step) * side, 0.0)
+        return along(t) + float(at.gradient @ step) + float(np.sum(kink))
+
+    if derivative(0.0, point.w, 1.0) >= 0.0:
+        return 0.0
+    low, high = 0.0, 1.0
+    # Bisection over the kinks: low is always downhill to its right.
+    first, last = 0, len(kinks)
+    while first < last:
+        middle = (first + last) // 2
+        t = float(kinks[middle])
+        w = _between(point.w, end.w, t)
+        if derivative(t, w, 1.0) < 0.0:
+            low, first = t, middle + 1
+        elif derivative(t, w, -1.0) <= 0.0:
+            return t
+        else:
+            high, last = t, middle
+    slope_low = derivative(low, _between(point.w, end.w, low), 1.0)
+    for _ in range(30):
+        slope_high = derivative(high, _between(point.w, end.w, high), -1.0)
+        if slope_high <= 0.0 or not np.isfinite(slope_high):
+            break
+        t = low - slope_low * (high - low) / (slope_high - slope_low)
+        slope = derivative(t, _between(point.w, end.w, t), 1.0)
+        if abs(slope) <= 0.1 * min(abs(slope_low), slope_high) or slope <= 0.0:
+            return t
+        high = t
+    while not np.isfinite(derivative(high, _between(point.w, end.w, high), -1.0)) and high > 1e-12:
+        high *= 0.5
+    return high
+
+
+def _between(start: Vector, end: Vector, t: float) -> Vector:
+    """start + t (end - start), exactly 0 where the two ends differ in sign and t is the zero."""
+    w: Vector = start + t * (end - start)
+    crossing = np.abs(w) <= 1e-13 * np.maximum(np.abs(start), np.abs(end))
+    w[crossing] = 0.0
+    return w

@@ -1,0 +1,80 @@
+"""Relaxation: the solved bidual, both of its values, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds import DualPoint
+
+
+@dataclass(frozen=True)
+class RelaxationStats:
+    """What a relaxation cost."""
+
+    full_passes: float
+    """Entries of X read over n m, every read counted (scores, working columns)."""
+
+    newton_steps: int
+    rounds: int
+    """Working sets solved."""
+
+    working_set: int
+    """Columns in the last working set."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The convex bidual of a program, solved.
+
+    p**, the relaxed optimum, lies between `dual_value` and `value`; the optimum of the program
+    itself is at least `lower`.
+    """
+
+    value: float
+    """The relaxed objective at (w, u): at least p**."""
+
+    dual_value: float
+    """The dual function at `dual`, rounded down: at most p**."""
+
+    lower: float
+    """The bound that `dual` proves on the program's optimum; it may exceed p** (l0 + ball)."""
+
+    status: Literal["optimal", "bounded"]
+    """"optimal": the relative gap is at most the tolerance. "bounded": the bounds hold, wider."""
+
+    message: str
+    """Why it stopped, in a sentence."""
+
+    coef: Vector = field(repr=False)
+    """The relaxed coefficients, in the user's units; usually more than k are nonzero."""
+
+    intercept: float
+    w: Vector = field(repr=False)
+    """The same on the program's own columns."""
+
+    b: float = field(repr=False)
+    u: Vector = field(repr=False)
+    """Weights in [0, 1] with w_i = u_i v_i; sum u is at most k."""
+
+    dual: Vector = field(repr=False)
+    """The dual vector a."""
+
+    point: DualPoint = field(repr=False)
+    """The same, repaired and scored: what bounds, screening and certificates take."""
+
+    l0_multiplier: float
+    """k forms: the price per feature at which the relaxed l0 problem chooses the same; else l0."""
+
+    eta: float
+    """Ball forms: the multiplier of the ball, which acts as a ridge; NaN in the ridge forms."""
+
+    stats: RelaxationStats = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """value - dual_value."""
+        return self.value - self.dual_value

@@ -1,0 +1,205 @@
+"""The smooth part on the working set: f(w, b) = F(A w + b), A the columns read so far.
+
+Two implementations of one interface. The squared loss lives in Gram form, with the intercept
+eliminated by centring: no vector of n numbers inside Newton's loop. Any other loss keeps z = A w
++ b and carries the intercept as one more, unpenalised, coordinate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.program import Program
+
+FLAT = 1e-6
+"""Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
+
+
+@dataclass(frozen=True)
+class SmoothPoint:
+    """f at (w, b)."""
+
+    w: Vector
+    b: float
+    value: float
+    gradient: Vector
+    """df/dw."""
+
+    slope: float
+    """df/db; 0 where the intercept is eliminated or not fitted."""
+
+    z: Vector | None = None
+    """A w + b, where the implementation keeps it."""
+
+    @property
+    def dual(self) -> float:
+        """-F*(a) at a = F'(z), by Fenchel-Young."""
+        return self.value - float(self.w @ self.gradient) - self.b * self.slope
+
+
+class Smooth(ABC):
+    """F on the working columns, which only ever grow."""
+
+    has_intercept: bool
+    """Whether b is a coordinate of Newton's system."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._rows = np.empty((0, program.n))
+
+    @property
+    def columns(self) -> Vector:
+        """A: the working columns."""
+        return self._rows.T
+
+    def add(self, columns: Vector) -> None:
+        """Append columns to A."""
+        self._rows = np.concatenate((self._rows, columns.T))
+
+    @abstractmethod
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        """f, and its derivatives, at (w, b)."""
+
+    @abstractmethod
+    def metric(self, point: SmoothPoint) -> Vector:
+        """The diagonal of f'' in w, or a little more where the loss is flat."""
+
+    @abstractmethod
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        """f'' on the active features (and b, last) and the right side f'' (w, b) - f'."""
+
+    @abstractmethod
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        """t -> the derivative of f on the segment from `point` to `other`."""
+
+    @abstractmethod
+    def predictions(self, w: Vector, b: float) -> Vector:
+        """z = A w + b."""
+
+    def _image(self, w: Vector) -> Vector:
+        support = np.flatnonzero(w)
+        if len(support) * 4 > len(w):
+            return w @ self._rows
+        image: Vector = w[support] @ self._rows[support]
+        return image
+
+
+class GramPart(Smooth):
+    """Squared loss: f(w) = w.G w/2 - c.w + constant, G and c of the centred columns."""
+
+    has_intercept = False
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._p = program.F.p
+        self._target = program.y if program.offset is None else program.y - program.offset
+        self._mean = float(self._p @ self._target) if program.fit_intercept else 0.0
+        self._target = self._target - self._mean
+        self._constant = 0.5 * float(self._p @ self._target**2)
+        self._means = np.empty(0)
+        self._linear = np.empty(0)
+        self.gram = np.empty((0, 0))
+
+    def add(self, columns: Vector) -> None:
+        old = len(self._rows)
+        means = np.zeros(columns.shape[1])
+        if self.program.fit_intercept:
+            # Centred before they are multiplied: a mean of 1e8 would drown what matters.
+            means = self._p @ columns
+            columns = columns - means
+        super().add(columns)
+        # Symmetric products go to a kernel of half the work; cross products are taken once.
+        root = self._rows[old:] * np.sqrt(self._p)
+        weighted = self._rows[old:] * self._p
+        corner, cross = root @ root.T, self._rows[:old] @ weighted.T
+        self.gram = np.block([[self.gram, cross], [cross.T, corner]]) if old else corner
+        self._means = np.concatenate((self._means, means))
+        self._linear = np.concatenate((self._linear, weighted @ self._target))
+
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        gradient = self.gram @ w - self._linear
+        value = self._constant + 0.5 * float(w @ (gradient - self._linear))
+        return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
+
+    def metric(self, point: SmoothPoint) -> Vector:
+        return np.diagonal(self.gram)
+
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        return self.gram[np.ix_(active, active)], self._linear[active]
+
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        step = other.w - point.w
+        start, end = float(point.gradient @ step), float(other.gradient @ step)
+        return lambda t: start + t * (end - start)
+
+    def predictions(self, w: Vector, b: float) -> Vector:
+        # b is the optimal intercept for w: on centred columns, the mean response.
+        return self._image(w) + self._mean
+
+
+class GeneralPart(Smooth):
+    """Any convex loss: derivatives through z = A w + b."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.has_intercept = program.fit_intercept
+        self._floor = np.empty(0)
+
+    def add(self, columns: Vector) -> None:
+        super().add(columns)
+        smooth = self.program.loss.smoothness
+        bend = self.program.F.p * (1.0 if np.isnan(smooth) else smooth)
+        self._floor = np.concatenate((self._floor, FLAT * (columns.T**2) @ bend))
+
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        F, z = self.program.F, self.predictions(w, b)
+        with np.errstate(over="ignore", invalid="ignore"):
+            a = F.gradient(z)
+            value = F.value(z)
+        slope = float(np.sum(a)) if self.has_intercept else 0.0
+        return SmoothPoint(w, b, value, self._rows @ a, slope, z)
+
+    def metric(self, point: SmoothPoint) -> Vector:
+        diagonal: Vector = (self._rows**2) @ self._bend(point)
+        return np.maximum(diagonal, self._floor)
+
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        assert point.z is not None
+        bend = self._bend(point)
+        rows = self._rows[active]
+        gradient = point.gradient[active]
+        if self.has_intercept:
+            rows = np.concatenate((rows, np.ones((1, self.program.n))))
+            gradient = np.append(gradient, point.slope)
+        scaled = rows * np.sqrt(bend)
+        return scaled @ scaled.T, rows @ (bend * point.z) - gradient
+
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        assert point.z is not None
+        assert other.z is not None
+        start, step = point.z, other.z - point.z
+
+        def derivative(t: float) -> float:
+            with np.errstate(over="ignore", invalid="ignore"):
+                slope = float(self.program.F.gradient(start + t * step) @ step)
+            return np.inf if np.isnan(slope) else slope
+
+        return derivative
+
+    def predictions(self, w: Vector, b: float) -> Vector:
+        return self._image(w) + b
+
+    def _bend(self, point: SmoothPoint) -> Vector:
+        assert point.z is not None
+        bend: Vector = self.program.F.curvature(point.z)
+        return bend
+
+
+def smooth_part(program: Program) -> Smooth:
+    """The implementation for the program's loss."""
+    return GramPart(program) if program.loss.name == "squared" else GeneralPart(program)

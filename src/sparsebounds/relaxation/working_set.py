@@ -1,0 +1,298 @@
+"""relax: the bidual of a program by working sets.
+
+    score all columns at a dual vector (one pass over X): a proved bound, and who violates it
+    solve on the working set (Newton; for the ball, a search over eta around it)
+    add the worst violators; repeat until the gap on the full data closes
+
+Every pass yields a rounding-safe bound, so stopping at any moment, for any reason, leaves
+valid bounds.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import InputError
+from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair
+from sparsebounds.program import Program
+from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.budget import Budget, Callback
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.penalty import WorkingPenalty
+from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.smooth import Smooth, smooth_part
+
+FEWEST = 100
+"""Columns in the first working set, and added in each round, at least."""
+
+MOST_ROUNDS = 100
+
+
+class RelaxationWarning(UserWarning):
+    """The relaxation stopped before its tolerance; its bounds are valid but wider."""
+
+
+def relax(
+    program: Program,
+    tol: float = 1e-8,
+    *,
+    start: Relaxation | None = None,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> Relaxation:
+    """Solve the convex bidual of a program.
+
+    Parameters
+    ----------
+    program : Program
+    tol : float
+        Relative gap asked for: value - dual_value <= tol max(|value|, |null|).
+    start : Relaxation, optional
+        An earlier result on the same columns (another k, l0, ridge, ball or fixing).
+    time_limit : float, optional
+        Seconds after which to return the bounds reached so far.
+    callback : callable, optional
+        Called with a `Progress` after each round. Ctrl-C returns the bounds reached so far.
+
+    Returns
+    -------
+    Relaxation
+        Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
+        not reached, where it was not.
+    """
+    if not (math.isfinite(tol) and tol > 0):
+        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-8.")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+    if start is not None and len(start.w) != program.m:
+        raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
+    run = _Run(program, tol, start, Budget(time_limit, callback))
+    try:
+        message = run.loop()
+    except KeyboardInterrupt:
+        message = "Interrupted"
+    result = run.result(message)
+    if result.status == "bounded":
+        warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
+    return result
+
+
+@dataclass(frozen=True)
+class _State:
+    """A relaxed point on all features."""
+
+    value: float
+    w: Vector
+    b: float
+    u: Vector
+    beta: float
+    eta: float
+
+
+class _Run:
+    """One relaxation: the working set, the best relaxed point and the best dual point so far."""
+
+    def __init__(
+        self, program: Program, tol: float, start: Relaxation | None, budget: Budget
+    ) -> None:
+        self.program, self.tol, self.budget = program, tol, budget
+        self._first_pass = program.matrix.passes
+        self.smooth: Smooth = smooth_part(program)
+        self.index: Index = np.zeros(0, dtype=np.int64)
+        self.steps = self.rounds = 0
+        self.eta = math.nan if start is None else start.eta
+        self.w = np.zeros(program.m)
+        self.b = program.null_intercept
+        z = np.full(program.n, self.b)
+        if start is not None:
+            self.w, self.b = self._admissible(start.w), start.b
+            support = np.flatnonzero(self.w)
+            z = program.matrix.columns(support) @ self.w[support] + self.b
+        # The model without features is a relaxed point of every form.
+        null = np.zeros(program.m)
+        always = program.always.astype(np.float64)
+        self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
+        self.last = self._score(z)
+        self.point = self.last
+        self.dual_value = bound_at(program, self.point, lagrangian=True)
+        # A response the null model fits exactly leaves nothing but rounding to be relative to.
+        self._noise = max(abs(program.F.value(np.zeros(program.n))) * 1e-16, 1e-300)
+
+    @property
+    def gap(self) -> float:
+        """What is left, relative to max(|value|, |null|) (or to the rounding of F, if larger)."""
+        return (self.best.value - self.dual_value) / self.scale
+
+    @property
+    def scale(self) -> float:
+        return max(abs(self.best.value), abs(self.program.null), self._noise)
+
+    def loop(self) -> str:
+        """Rounds until the gap closes; why it stopped."""
+        fresh = self._first_columns()
+        # 1e-3 at first; then a fraction of what is left on the full data.
+        accuracy, idle = 1e-3, 0
+        while self.rounds < MOST_ROUNDS:
+            if self.gap <= self.tol:
+                return f"The relative gap is {self.gap:.1e}"
+            if self.budget.spent():
+                return "The time limit was reached"
+            if len(fresh):
+                self.smooth.add(self.program.matrix.columns(fresh))
+                self.index = np.concatenate((self.index, fresh))
+            before = self.gap
+            state, threshold, z = self._solve(accuracy * self.scale)
+            self.rounds += 1
+            self.last = self._score(z)
+            dual = bound_at(self.program, self.last, lagrangian=True)
+            if dual > self.dual_value:
+                self.point, self.dual_value = self.last, dual
+            if state.value < self.best.value:
+                self.best = state
+            self.w, self.b = state.w, state.b
+            self.budget.report(self.rounds, self.best.value, self.dual_value, len(self.index))
+            fresh = self._violators(threshold)
+            # Nothing to add: the working set's own accuracy is what is missing.
+            idle = idle + 1 if len(fresh) == 0 and self.gap > 0.5 * before else 0
+            if idle > 3:
+                return "The gap stopped closing, at the accuracy of float64 on these data"
+            shrink = 0.3 if len(fresh) else 0.01
+            accuracy = max(min(shrink * self.gap, 0.1 * accuracy), 1e-16)
+            accuracy = min(accuracy, 1e-4) if len(fresh) else accuracy
+        return f"{MOST_ROUNDS} working sets were not enough"
+
+    def _solve(self, accuracy: float) -> tuple[_State, Vector, Vector]:
+        """Solve on the working set: a relaxed point, each feature's threshold, and z.
+
+        z are the predictions whose gradient is the dual vector: those of the Lagrangian's
+        minimiser, which for the ball is the relaxed point before it is scaled into the ball.
+        """
+        program, w = self.program, self.w[self.index]
+        stop = self.budget.spent
+        accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
+        if program.ball is None:
+            penalty = self._penalty(None)
+            solved = newton(self.smooth, penalty, w, self.b, accuracy, self.scale, stop=stop)
+            self.steps += solved.steps
+            root = np.sqrt(program.ridges)
+            point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
+        else:
+            start = self.smooth.at(w, self.b)
+            if not self.eta > 0:
+                self.eta = ball_multiplier(self._penalty(1.0), start.gradient, program.ball)
+            found = solve_ball(
+                self.smooth,
+                self._penalty,
+                start,
+                self.eta,
+                program.ball,
+                accuracy,
+                self.scale,
+                stop,
+            )
+            solved, self.eta, self.steps = found.dual, found.eta, self.steps + found.steps
+            root = np.full(program.m, math.sqrt(self.eta))
+            point, inner, cost = found.primal.point, found.primal.u, found.primal.cost
+        z = self.smooth.predictions(solved.point.w, solved.point.b)
+        image = z if point is solved.point else self.smooth.predictions(point.w, point.b)
+        full, u = np.zeros(program.m), program.always.astype(np.float64)
+        full[self.index], u[self.index] = point.w, inner
+        value = program.F.value(image) + cost
+        beta = solved.slopes.beta
+        slope = np.sqrt(2.0 * program.prices) if program.l0 is not None else beta
+        return _State(value, full, point.b, u, beta, self.eta), root * slope, z
+
+    def _penalty(self, ridge: float | None) -> WorkingPenalty:
+        program, i = self.program, self.index
+        return WorkingPenalty(
+            ridge=program.ridges[i] if ridge is None else np.full(len(i), ridge),
+            beta=None if program.l0 is None else np.sqrt(2.0 * program.prices[i]),
+            k=program.k,
+            inside=program.always[i],
+            positive=program.positive[i],
+        )
+
+    def _score(self, z: Vector) -> DualPoint:
+        """The dual point at F'(z): one pass over X."""
+        program = self.program
+        shifted = z if program.offset is None else z + program.offset
+        with np.errstate(over="ignore"):
+            t = program.loss.gradient(program.y, shifted)
+        return dual_point_at(program, repair(program, t))
+
+    def _first_columns(self) -> Index:
+        """Always-in features, the start's support and the best scores."""
+        program = self.program
+        support = np.flatnonzero(self.w)
+        count = max(FEWEST, 2 * (program.k or 0), 2 * len(support))
+        first = np.flatnonzero((self.w != 0) | program.always)
+        return np.concatenate((first, self._best(self._strength(first), count)))
+
+    def _violators(self, threshold: Vector) -> Index:
+        """Features outside the working set whose score exceeds what keeps them at zero."""
+        strength = self._strength(self.index)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = np.where(self.last.reach > threshold, strength, 0.0)
+        support = int(np.count_nonzero(self.w))
+        return self._best(excess, max(FEWEST, support))
+
+    def _strength(self, taken: Index) -> Vector:
+        """reach_j / sqrt(ridge_j), 0 for features that may not, or need not, be added."""
+        strength = self.last.reach.copy()
+        if self.program.ball is None:
+            strength /= np.sqrt(self.program.ridges)
+        strength[self.program.never] = 0.0
+        strength[taken] = 0.0
+        return strength
+
+    @staticmethod
+    def _best(strength: Vector, count: int) -> Index:
+        """The positions of the `count` largest positive entries, in order of position."""
+        positive = np.flatnonzero(strength > 0)
+        if len(positive) > count:
+            chosen = np.argpartition(-strength[positive], count)[:count]
+            positive = np.sort(positive[chosen])
+        return positive
+
+    def _admissible(self, w: Vector) -> Vector:
+        w = np.where(self.program.never, 0.0, w)
+        return np.where(self.program.positive, np.maximum(w, 0.0), w)
+
+    def result(self, message: str) -> Relaxation:
+        """What was reached."""
+        program, best = self.program, self.best
+        coef, intercept = program.to_user(best.w, best.b)
+        multiplier = 0.5 * best.beta**2 if program.l0 is None else math.nan
+        if isinstance(program.l0, float):
+            multiplier = program.l0
+        met = self.gap <= self.tol
+        if not met:
+            message += f": the relative gap is {self.gap:.1e}, above tol={self.tol:g}"
+        return Relaxation(
+            value=best.value,
+            dual_value=self.dual_value,
+            lower=bound_at(program, self.point),
+            status="optimal" if met else "bounded",
+            message=message,
+            coef=coef,
+            intercept=intercept,
+            w=best.w,
+            b=best.b,
+            u=best.u,
+            dual=program.F.p * self.point.t,
+            point=self.point,
+            l0_multiplier=multiplier,
+            eta=best.eta,
+            stats=RelaxationStats(
+                full_passes=program.matrix.passes - self._first_pass,
+                newton_steps=self.steps,
+                rounds=self.rounds,
+                working_set=len(self.index),
+                seconds=self.budget.seconds,
+            ),
+        )
