@@ -52,6 +52,11 @@ class Problem:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     @property
+    def form(self) -> str:
+        """As `Program.form` says it."""
+        return ("k" if self.l0 is None else "l0") + ("+ridge" if self.ball is None else "+ball")
+
+    @property
     def sparse(self) -> bool:
         return sp.issparse(self.X)
 

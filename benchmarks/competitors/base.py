@@ -44,9 +44,8 @@ class Competitor(ABC):
 
     def reason_to_skip(self, problem: Problem) -> str | None:
         """Why it is not run on this problem, or None."""
-        form = ("k" if problem.l0 is None else "l0") + ("+ridge" if problem.ball is None else "+ball")
-        if form not in self.forms:
-            return f"has no {form} form"
+        if problem.form not in self.forms:
+            return f"has no {problem.form} form"
         if problem.loss not in self.losses:
             return f"has no {problem.loss} loss"
         if problem.sparse and not self.reads_sparse:

@@ -37,7 +37,5 @@ class El0psRoot(Competitor):
         solver.setup(fit, penalty, problem.X, price)
         out, inside, open_ = np.zeros(m, bool), np.zeros(m, bool), np.ones(m, bool)
         start = np.zeros(m)
-        solver.bound(
-            fit, penalty, problem.X, price, out, inside, open_, start, math.inf, False
-        )
+        solver.bound(fit, penalty, problem.X, price, out, inside, open_, start, math.inf, False)
         return Answer(np.array(solver.x), dual=-np.array(solver.u) / n)

@@ -19,7 +19,7 @@ from benchmarks.problems import CURVATURE, Problem
 from sparsebounds.losses import MeanLoss, get_loss
 from sparsebounds.penalties import KRidge
 
-SHRINK = 0.2
+SHRINK = 0.05
 """A restart when the gap is this fraction of the gap at the last one."""
 
 MOST_STEPS = 100_000
@@ -30,7 +30,7 @@ class LiuShafieeLodi(Competitor):
     packages = ("numpy",)
     forms = ("k+ridge",)
     reads_sparse = True
-    tolerances = (1e-4, 1e-5, 1e-6)
+    tolerances = (1e-3, 1e-4, 1e-5, 1e-6)
 
     def solve(self, problem: Problem, tolerance: float) -> Answer:
         assert problem.k is not None

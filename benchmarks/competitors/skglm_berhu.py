@@ -22,8 +22,8 @@ class SkglmBerHu(Competitor):
     name = "skglm, berHu"
     packages = ("skglm",)
     reads_sparse = True
-    tolerances = tuple(10.0 ** (-0.5 * half) for half in range(2, 18))
-    """Times the largest gradient at w = 0: its stopping rule has the gradient's units."""
+    tolerances = tuple(10.0 ** (-0.5 * half) for half in range(18))
+    """Times kappa, the slope of h at 0: its stopping rule has the units of a gradient."""
 
     def solve(self, problem: Problem, tolerance: float) -> Answer:
         from skglm.datafits import Logistic, Quadratic
@@ -33,7 +33,6 @@ class SkglmBerHu(Competitor):
         assert problem.ridge is not None
         squared = problem.loss == "squared"
         kappa = math.sqrt(2.0 * problem.l0 * problem.ridge)
-        # At 0 the largest gradient is at least kappa, unless 0 is optimal: a scale for free.
         solver = (AndersonCD if squared else ProxNewton)(
             tol=tolerance * kappa, p0=100, max_iter=200, fit_intercept=False
         )

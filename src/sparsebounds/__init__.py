@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
     from sparsebounds.program import Program as Program
+    from sparsebounds.relaxation import Relaxation as Relaxation
+    from sparsebounds.relaxation import relax as relax
 
 # Public name -> the module it lives in.
 _HOME: dict[str, str] = {
@@ -33,6 +35,8 @@ _HOME: dict[str, str] = {
     "lower_bound": "sparsebounds.bounds",
     "screen": "sparsebounds.bounds",
     "Certificate": "sparsebounds.certificates",
+    "Relaxation": "sparsebounds.relaxation",
+    "relax": "sparsebounds.relaxation",
 }
 
 # Public modules.

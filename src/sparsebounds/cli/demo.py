@@ -1,78 +1,69 @@
-"""sparsebounds demo: bounds on a real data set, without any solver yet."""
+"""sparsebounds demo: the relaxation on the paper's first experiment."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
 from rich.progress import track
 from rich.table import Table
 
 from sparsebounds.cli._output import console
 
+if TYPE_CHECKING:
+    from sparsebounds.program import Program
+    from sparsebounds.relaxation import Relaxation
+
 
 def demo() -> None:
-    """Bounds on the best k of 10 features, on scikit-learn's diabetes data.
+    """Relax Experiment 1 of the paper: 1000 x 100 data of rank 10, two losses, ridge 0.01.
 
-    The model keeps the k largest coefficients of a ridge fit and refits them. Every lower bound
-    is weak duality at a simple dual vector, the gradient of the loss at some fit: the null
-    model, the ridge fit on all features, and the k-feature model itself.
+    Squared loss with a price l0 per feature, logistic loss with at most k features. Each row is
+    a convex relaxation solved to a relative gap of 1e-8, with a lower bound that is proved to
+    hold for every sparse model.
     """
-    import numpy as np
-    from sklearn.datasets import load_diabetes
-
-    from sparsebounds.bounds import best_cover, bound_at, dual_point, objective_up
-    from sparsebounds.certificates import Certificate, Leaf
+    from sparsebounds.datasets import make_low_rank
     from sparsebounds.program import Program
+    from sparsebounds.relaxation import relax
 
-    data = load_diabetes(as_frame=True)
-    X, y = data.data, data.target / data.target.std()
-    settings: dict[str, Any] = {"ridge": 0.1, "fit_intercept": True, "standardize": True}
-    table = Table(title="Diabetes, 442 x 10, squared loss, ridge 0.1, intercept, standardized")
-    for name in ("k", "at the null model", "at the ridge fit", "at the k-model"):
-        table.add_column(name, justify="right")
-    for name in ("best lower", "k-model", "gap"):
-        table.add_column(name, justify="right", style="bold")
+    regression, classes = make_low_rank(), make_low_rank(classes=True)
+    prices, sizes = [10.0**-power for power in range(6, 0, -1)], [1, 2, 5, 10, 20, 50]
+    squared = [Program(regression.X, regression.y, l0=l0, ridge=0.01) for l0 in prices]
+    logistic = [Program(classes.X, classes.y, k=k, ridge=0.01, loss="logistic") for k in sizes]
+    programs = [*squared, *logistic]
+    relaxed = [relax(p) for p in track(programs, "Relaxing", console=console, transient=True)]
 
-    for k in track(range(1, 11), "Bounding", console=console, transient=True):
-        program = Program(X, y, k=k, **settings)
-        Z, b = program.matrix.columns(np.arange(program.m)), program.null_intercept
+    half = len(squared)
+    console.print("[bold]Experiment 1: 1000 x 100 data of rank 10, ridge 0.01[/]\n")
+    console.print(_table("squared loss", "l0", prices, squared, relaxed[:half]))
+    console.print(_table("logistic loss", "k", sizes, logistic, relaxed[half:]))
+    console.print(
+        f"For example: no logistic model with at most {sizes[2]} features, however it was found,\n"
+        f"has an objective below {relaxed[half + 2].lower:.6f}. The bound holds in floating point."
+    )
 
-        full = _ridge_fit(Z, program.y - b, np.arange(program.m))
-        model = _ridge_fit(Z, program.y - b, np.argsort(-np.abs(full))[:k])
-        points = [
-            dual_point(program, program.F.gradient(Z @ w + b)) for w in (0.0 * full, full, model)
-        ]
-        cover, upper = best_cover(program, points), objective_up(program, model, b)
+
+def _table(
+    title: str,
+    parameter: str,
+    values: Sequence[float],
+    programs: Sequence[Program],
+    relaxed: Sequence[Relaxation],
+) -> Table:
+    table = Table(title=f"{title}; without features {programs[0].null:.6f}", title_justify="left")
+    for name in (parameter, "relaxed value", "proved lower", "gap", "sum u"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("passes", "steps", "ms"):
+        table.add_column(name, justify="right", style="dim", no_wrap=True)
+    for value, program, result in zip(values, programs, relaxed, strict=True):
         table.add_row(
-            str(k),
-            *(f"{bound_at(program, point):.5f}" for point in points),
-            f"{cover.lower:.5f}",
-            f"{upper:.5f}",
-            f"{(upper - cover.lower) / program.null:.2%}",
+            f"{value:g}",
+            f"{result.value:.9f}",
+            f"{result.lower:.9f}",
+            f"{result.gap / max(abs(result.value), program.null):.0e}",
+            f"{result.u.sum():.2f}",
+            f"{result.stats.full_passes:.1f}",
+            str(result.stats.newton_steps),
+            f"{1e3 * result.stats.seconds:.1f}",
         )
-        if k == 5:
-            leaves = [Leaf(cover.nodes[0], 0)]
-            proof = Certificate.build(program, [points[cover.points[0]].t], leaves, model, b)
-    console.print(table)
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "certificate.json"
-        proof.save(path)
-        verdict = Certificate.load(path).verify(X, y)
-        console.print(f"A certificate for k = 5, saved ({path.stat().st_size} bytes), loaded and")
-        console.print(f"checked against the data alone:\n[green]{verdict.message}[/]")
-    if not verdict.ok:
-        raise typer.Exit(1)
-
-
-def _ridge_fit(Z: Any, residual: Any, support: Any) -> Any:
-    """Coefficients of the ridge fit on a support of centred columns."""
-    import numpy as np
-
-    A, w = Z[:, support], np.zeros(Z.shape[1])
-    normal = A.T @ A / len(A) + 0.1 * np.eye(A.shape[1])
-    w[support] = np.linalg.solve(normal, A.T @ residual / len(A))
-    return w
+    return table

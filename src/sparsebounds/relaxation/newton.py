@@ -75,7 +75,8 @@ def newton(
 
         diagonal = smooth.metric(point)
         with np.errstate(divide="ignore"):
-            step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 0.0)
+            # A column of zeros has no curvature and no gradient: any length will do.
+            step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
         pattern = penalty.pattern(point.w - step * point.gradient, step)
         trial = _newton_point(smooth, point, pattern, proximal * diagonal)
         steps += 1

@@ -124,7 +124,7 @@ class WorkingPenalty:
         """The piece of h that a proximal step of lengths `step` from q lands on."""
         root = self.root
         reach = np.where(self.positive, np.maximum(q, 0.0), np.abs(q))
-        t, shift = root * reach, step * self.ridge
+        t, shift = root * reach, np.maximum(step * self.ridge, np.finfo(float).tiny)
         if self.beta is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(self.beta > 0, t / self.beta, np.where(t > 0, np.inf, 0.0))

@@ -247,6 +247,8 @@ class _Run:
         if self.program.ball is None:
             strength /= np.sqrt(self.program.ridges)
         strength[self.program.never] = 0.0
+        if self.program.k == 0:
+            strength[self.program.free] = 0.0
         strength[taken] = 0.0
         return strength
 
@@ -267,9 +269,11 @@ class _Run:
         """What was reached."""
         program, best = self.program, self.best
         coef, intercept = program.to_user(best.w, best.b)
-        multiplier = 0.5 * best.beta**2 if program.l0 is None else math.nan
-        if isinstance(program.l0, float):
-            multiplier = program.l0
+        if program.l0 is not None:
+            multiplier = program.l0 if isinstance(program.l0, float) else math.nan
+        else:
+            # With k = 0 any price that no feature would pay is a multiplier.
+            multiplier = 0.5 * best.beta**2 if program.k else math.inf
         met = self.gap <= self.tol
         if not met:
             message += f": the relative gap is {self.gap:.1e}, above tol={self.tol:g}"

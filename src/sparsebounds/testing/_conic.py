@@ -1,7 +1,7 @@
 """The relaxation p** in conic form, solved by CVXPY: an independent referee for `relax`.
 
 min F(Xw + b) + sum_i ridge_i/2 t_i + l0_i u_i  over  w_i^2 <= t_i u_i, 0 <= u <= 1, with
-sum u <= k, or sum t <= ball. Columns are scaled to unit norm for the solver, w with them.
+sum u <= k, or sum t <= ball. Columns are scaled to unit curvature for the solver, w with them.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
     import cvxpy as cp
 
     columns = program.matrix.columns(np.arange(program.m))
-    scale = np.linalg.norm(columns, axis=0)
-    scale[scale == 0] = 1.0
+    curvature = program.F.p @ columns**2
+    scale = np.sqrt(curvature + (program.ridges if program.ball is None else 1.0))
     w, u, t = (cp.Variable(program.m) for _ in range(3))
     b, z = cp.Variable(), cp.Variable(program.n)
     offset = 0.0 if program.offset is None else program.offset
-    # w_i = omega_i / scale_i, t_i = tau_i / scale_i^2: `w` and `t` below are omega and tau.
+    # w_i = omega_i / scale_i, u_i = upsilon_i / widen_i, t_i = tau_i widen_i / scale_i^2, so that
+    # w^2 <= t u reads omega^2 <= tau upsilon: `w`, `u` and `t` below are omega, upsilon and tau.
+    widen = np.maximum(scale, 1.0)
     prediction = (columns / scale) @ w + offset + (b if program.fit_intercept else 0.0)
     link = z == prediction
-    constraints = [link, u >= 0, u <= 1, cp.SOC(t + u, cp.vstack([2 * w, t - u]), axis=0)]
+    constraints = [link, u >= 0, u <= widen, cp.SOC(t + u, cp.vstack([2 * w, t - u]), axis=0)]
     if program.always.any():
-        constraints.append(u[program.always] == 1)
+        constraints.append(u[program.always] == widen[program.always])
     if program.never.any():
         constraints.append(w[program.never] == 0)
     if program.positive.any():
@@ -49,17 +51,17 @@ def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
     free = program.free.astype(float)
     objective = _data_term(cp, program, z)
     if program.l0 is None:
-        constraints.append(free @ u <= program.k)
+        constraints.append((free / widen) @ u <= program.k)
     else:
-        objective += program.prices @ u
+        objective += (program.prices / widen) @ u
     if program.ball is None:
-        objective += (0.5 * program.ridges / scale**2) @ t
+        objective += (0.5 * program.ridges * widen / scale**2) @ t
     else:
-        constraints.append((1.0 / scale**2) @ t <= program.ball)
+        constraints.append((widen / scale**2) @ t <= program.ball)
     problem = cp.Problem(cp.Minimize(objective), constraints)
     tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
     problem.solve(solver=cp.CLARABEL, **(tight | solver_options))
-    return ConicSolution(float(problem.value), w.value / scale, u.value, -link.dual_value)
+    return ConicSolution(float(problem.value), w.value / scale, u.value / widen, -link.dual_value)
 
 
 def _data_term(cp: Any, program: Program, z: Any) -> Any:

@@ -1,0 +1,48 @@
+"""Where the numbers come from: processor, cores, versions. No date, so that reruns compare."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+PACKAGES = (
+    "sparsebounds",
+    "numpy",
+    "scipy",
+    "skglm",
+    "numba",
+    "el0ps",
+    "mpich",
+    "l0bnb",
+    "cvxpy",
+    "clarabel",
+)
+
+
+def describe() -> dict[str, object]:
+    """The machine and the versions, by name."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads used": 1,
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
