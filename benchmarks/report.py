@@ -32,10 +32,11 @@ def show(
     """Everything on the terminal."""
     console = Console()
     if not console.is_terminal:
-        console = Console(width=180)
+        console = Console(width=190)
     table = Table(title="Relaxation", caption=CAPTION, header_style="bold")
     for heading in header():
-        table.add_column(heading, justify="left" if heading == "problem" else "right")
+        name = heading == "problem"
+        table.add_column(heading, justify="left" if name else "right", no_wrap=name)
     for row in rows:
         table.add_row(*line(row))
     console.print(table)

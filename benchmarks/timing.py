@@ -46,7 +46,7 @@ def best_of(run: Callable[[], float], first: float = math.inf) -> float:
 
 
 def product_seconds(problem: Problem) -> float:
-    """One X^T a with the array that ours is given."""
-    a = np.random.default_rng(1).normal(size=problem.shape[0])
+    """One X^T a with the array that ours is given, a of its type."""
+    a = np.random.default_rng(1).normal(size=problem.shape[0]).astype(problem.X.dtype)
     transposed = problem.X.T
     return best_of(lambda: seconds_of(lambda: transposed @ a))

@@ -21,7 +21,7 @@ from benchmarks.problems import Problem
 class CvxpyBest(Competitor):
     name = "CVXPY, best"
     packages = ("cvxpy", "clarabel")
-    forms = ("l0+ridge", "k+ridge", "l0+ball", "k+ball")
+    forms = ("l0+ridge", "k+ridge", "l0+ball")
     tolerances = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
     def reason_to_skip(self, problem: Problem) -> str | None:

@@ -111,7 +111,12 @@ class Program:
     @cached_property
     def F(self) -> MeanLoss:
         """The data term F(z), with the offset inside."""
-        return MeanLoss(self.loss, self.y, self.weights / math.fsum(self.weights), self.offset)
+        return MeanLoss(self.loss, self.y, self.weights / self.mass, self.offset)
+
+    @cached_property
+    def mass(self) -> float:
+        """The sum of the weights, rounded once."""
+        return math.fsum(self.weights)
 
     @cached_property
     def ridges(self) -> Vector:

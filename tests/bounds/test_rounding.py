@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._rounding import U, down, gamma, norm_up, sum_up, up
+from sparsebounds._rounding import (
+    U,
+    down,
+    exact_products,
+    exact_sum,
+    gamma,
+    norm_up,
+    sum_up,
+    up,
+)
 from sparsebounds.bounds import dual_point, lower_bound, null_up, objective_up
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
@@ -195,6 +204,42 @@ def test_directed_sums_and_norms(numbers: list[float]) -> None:
     assert total == np.inf or Fraction(total) >= exact
     norm = norm_up(x)
     assert norm == np.inf or Fraction(norm) ** 2 >= sum(Fraction(v) ** 2 for v in numbers)
+
+
+@pytest.mark.parametrize("size", [5000, 4097, 70_001])
+@pytest.mark.parametrize("spread", [0, 30])
+def test_long_sums_are_exact_to_their_radius(size: int, spread: int) -> None:
+    rng = np.random.default_rng(size + spread)
+    x = rng.normal(size=size) * 10.0 ** rng.uniform(-spread, spread, size=size)
+    exact = sum(map(Fraction, x.tolist()), Fraction(0))
+    total, radius = exact_sum(x)
+    assert abs(Fraction(total) - exact) <= Fraction(radius)
+    assert radius <= 1e-15 * abs(total) + 1e-28 * np.abs(x).sum()
+    assert Fraction(sum_up(x)) >= exact
+    # Opposite terms cancel exactly, and are known to.
+    assert exact_sum(np.concatenate((x, -x))) == (0.0, 0.0)
+
+
+def test_rounding_of_long_arrays() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=5000) * 10.0 ** rng.uniform(-320, 300, size=5000)
+    x[:5] = (0.0, -0.0, 5e-324, -5e-324, 1.0)
+    above, below = up(x), down(x)
+    assert np.all(above > x)
+    assert np.all(below < x)
+    assert np.all(above <= np.nextafter(np.nextafter(np.nextafter(x, np.inf), np.inf), np.inf))
+    x[5:8] = (np.inf, -np.inf, np.nan)
+    assert up(x)[5] == np.inf
+    assert up(x)[6] == -np.inf
+    assert np.isnan(up(x)[7])
+    assert down(x)[6] == -np.inf
+
+
+def test_exact_products() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=50), rng.normal(size=50)
+    exact = sum((Fraction(a) * Fraction(b) for a, b in zip(x, y, strict=True)), Fraction(0))
+    assert sum(map(Fraction, exact_products(x, y).tolist()), Fraction(0)) == exact
 
 
 def test_rounding_helpers() -> None:

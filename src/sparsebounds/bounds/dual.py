@@ -19,7 +19,7 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Vector
-from sparsebounds._rounding import TINY, U, down, exact_products, norm_up, up
+from sparsebounds._rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses.base import ULPS
@@ -74,9 +74,10 @@ def repair(program: Program, t: Vector) -> Vector:
     # One entry with a fine grid of floats around it takes up most of what is left.
     i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
     moved = t.copy()
-    moved[i] -= _total(program, t) / program.weights[i]
+    before = _total(program, t)[0]
+    moved[i] -= before / program.weights[i]
     moved = program.loss.clip(program.y, moved)
-    return moved if abs(_total(program, moved)) < abs(_total(program, t)) else t
+    return moved if abs(_total(program, moved)[0]) < abs(before) else t
 
 
 def dual_point_at(program: Program, t: Vector) -> DualPoint:
@@ -86,8 +87,7 @@ def dual_point_at(program: Program, t: Vector) -> DualPoint:
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     weighted = program.weights * t
     underflow = program.n * TINY  # of the products s_i t_i
-    mass = math.fsum(program.weights)
-    least = down(mass)
+    mass, least = program.mass, down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = program.matrix.scores(weighted) / mass
         # s_i t_i is rounded once, the quotient once and the mass once.
@@ -103,8 +103,9 @@ def dual_point_at(program: Program, t: Vector) -> DualPoint:
     conjugate, ceiling = conjugate_up(program, t), math.inf
     if program.fit_intercept:
         ceiling = null_up(program)
-        # fsum of exact products rounds once; each product may lose a little to underflow.
-        imbalance = up(up(abs(_total(program, t))) + 8.0 * underflow)
+        # The sum of exact products; each may lose a little to underflow.
+        total, rounding = _total(program, t)
+        imbalance = up(up(abs(total) + rounding) + 8.0 * underflow)
         if "intercept_bound" not in program.memo:
             at_zero = conjugate_up(program, np.zeros(program.n))
             program.memo["intercept_bound"] = intercept_bound(program, ceiling, at_zero)
@@ -136,9 +137,9 @@ def _balanced(program: Program, t: Vector) -> Vector:
     weighted = program.weights * t
     lo, hi = program.loss.domain(program.y)
     if np.all(np.isinf(lo)) and np.all(np.isinf(hi)):
-        return t - math.fsum(weighted) / math.fsum(program.weights)
-    gain = math.fsum(weighted[weighted > 0])
-    drop = -math.fsum(weighted[weighted < 0])
+        return t - exact_sum(weighted)[0] / program.mass
+    gain = exact_sum(np.maximum(weighted, 0.0))[0]
+    drop = -exact_sum(np.minimum(weighted, 0.0))[0]
     if gain > drop:
         return np.where(t > 0, t * (drop / gain), t)
     if drop > gain:
@@ -155,18 +156,17 @@ def _exactly_balanced(t: Vector) -> Vector:
     if grid == 0.0:
         return np.zeros(len(t))
     t = np.trunc(t / grid) * grid
-    # The sum is a multiple of the grid, far below 2^53 of it: fsum is exact. What is left over
-    # is taken from the largest entries of its sign, towards 0, which is exact as well.
-    rest = math.fsum(t)
-    for i in np.argsort(-t if rest > 0 else t, kind="stable"):
-        if rest == 0.0:
-            break
-        part = min(rest, t[i]) if rest > 0 else max(rest, t[i])
+    # The sum is a multiple of the grid, far below 2^53 of it, hence exact. What is left over is
+    # taken from the largest entries of its sign, towards 0, which is exact as well.
+    rest = exact_sum(t)[0]
+    while rest != 0.0:
+        i = int(np.argmax(t) if rest > 0 else np.argmin(t))
+        part = min(rest, float(t[i])) if rest > 0 else max(rest, float(t[i]))
         t[i] -= part
         rest -= part
     return t
 
 
-def _total(program: Program, t: Vector) -> float:
-    """sum_i s_i t_i, rounded once."""
-    return math.fsum(exact_products(program.weights, t))
+def _total(program: Program, t: Vector) -> tuple[float, float]:
+    """sum_i s_i t_i and a bound of its rounding error."""
+    return exact_sum(exact_products(program.weights, t))

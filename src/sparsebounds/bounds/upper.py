@@ -19,8 +19,7 @@ def weighted_mean_up(program: Program, values: Vector) -> float:
     """A float at least sum_i s_i values_i / sum(s), for floats `values`."""
     with np.errstate(over="ignore"):
         total = sum_up(up(program.weights * values))
-    mass = math.fsum(program.weights)
-    return up(total / (down(mass) if total >= 0 else up(mass)))
+    return up(total / (down(program.mass) if total >= 0 else up(program.mass)))
 
 
 def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:

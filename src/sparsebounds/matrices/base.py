@@ -30,6 +30,11 @@ class Matrix(ABC):
     """Relative roundings already in each entry that `columns` returns."""
 
     @property
+    def entries(self) -> int:
+        """Entries read in one pass."""
+        return self.shape[0] * self.shape[1]
+
+    @property
     @abstractmethod
     def norms(self) -> Vector:
         """Column norms |x_j|, rounded up."""

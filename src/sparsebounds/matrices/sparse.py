@@ -25,6 +25,10 @@ class SparseMatrix(Matrix):
         self.passes = 0.0
 
     @property
+    def entries(self) -> int:
+        return int(self._csc.nnz)
+
+    @property
     def values(self) -> Vector:
         """The stored entries."""
         return np.asarray(self._csc.data)

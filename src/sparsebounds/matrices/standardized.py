@@ -30,6 +30,10 @@ class StandardizedMatrix(Matrix):
         return self.base.passes
 
     @property
+    def entries(self) -> int:
+        return self.base.entries
+
+    @property
     def norms(self) -> Vector:
         shift = up(np.abs(self.center) * up(np.sqrt(float(self.shape[0]))))
         return up(up(self.base.norms + shift) / self.scale)

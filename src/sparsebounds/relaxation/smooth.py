@@ -58,8 +58,9 @@ class Smooth(ABC):
         return self._rows.T
 
     def add(self, columns: Vector) -> None:
-        """Append columns to A."""
-        self._rows = np.concatenate((self._rows, columns.T))
+        """Append columns to A, which is kept by rows of A^T."""
+        fresh = np.ascontiguousarray(columns.T)
+        self._rows = np.concatenate((self._rows, fresh)) if len(self._rows) else fresh
 
     @abstractmethod
     def at(self, w: Vector, b: float) -> SmoothPoint:
@@ -97,6 +98,8 @@ class GramPart(Smooth):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._p = program.F.p
+        # Equal weights, the usual case, are one factor outside the products.
+        self._equal = float(self._p[0]) if np.all(self._p == self._p[0]) else None
         self._target = program.y if program.offset is None else program.y - program.offset
         self._mean = float(self._p @ self._target) if program.fit_intercept else 0.0
         self._target = self._target - self._mean
@@ -114,12 +117,20 @@ class GramPart(Smooth):
             columns = columns - means
         super().add(columns)
         # Symmetric products go to a kernel of half the work; cross products are taken once.
-        root = self._rows[old:] * np.sqrt(self._p)
-        weighted = self._rows[old:] * self._p
-        corner, cross = root @ root.T, self._rows[:old] @ weighted.T
+        fresh = self._rows[old:]
+        if self._equal is not None:
+            corner, cross = (
+                self._equal * (fresh @ fresh.T),
+                self._equal * (self._rows[:old] @ fresh.T),
+            )
+            linear = self._equal * (fresh @ self._target)
+        else:
+            root, weighted = fresh * np.sqrt(self._p), fresh * self._p
+            corner, cross = root @ root.T, self._rows[:old] @ weighted.T
+            linear = weighted @ self._target
         self.gram = np.block([[self.gram, cross], [cross.T, corner]]) if old else corner
         self._means = np.concatenate((self._means, means))
-        self._linear = np.concatenate((self._linear, weighted @ self._target))
+        self._linear = np.concatenate((self._linear, linear))
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
         gradient = self.gram @ w - self._linear

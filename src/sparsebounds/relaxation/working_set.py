@@ -27,8 +27,8 @@ from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.smooth import Smooth, smooth_part
 
-FEWEST = 100
-"""Columns in the first working set, and added in each round, at least."""
+SMALL_BATCH, TALL_BATCH, TALL = 100, 50, 10_000
+"""Columns in the first working set, and added in each round, at least (fewer on tall data)."""
 
 MOST_ROUNDS = 100
 
@@ -105,6 +105,9 @@ class _Run:
         self.smooth: Smooth = smooth_part(program)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self.steps = self.rounds = 0
+        # A Gram matrix of this many columns costs no more than a pass over X.
+        balanced = math.isqrt(3 * program.matrix.entries // program.n)
+        self._batch = max(SMALL_BATCH if program.n <= TALL else TALL_BATCH, balanced)
         self.eta = math.nan if start is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
@@ -135,8 +138,7 @@ class _Run:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        # 1e-3 at first; then a fraction of what is left on the full data.
-        accuracy, idle = 1e-3, 0
+        accuracy, idle = 1e-4, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol:
                 return f"The relative gap is {self.gap:.1e}"
@@ -161,9 +163,10 @@ class _Run:
             idle = idle + 1 if len(fresh) == 0 and self.gap > 0.5 * before else 0
             if idle > 3:
                 return "The gap stopped closing, at the accuracy of float64 on these data"
-            shrink = 0.3 if len(fresh) else 0.01
-            accuracy = max(min(shrink * self.gap, 0.1 * accuracy), 1e-16)
-            accuracy = min(accuracy, 1e-4) if len(fresh) else accuracy
+            # Newton's last digits are cheap, a pass over X is not.
+            accuracy = min(max(1e-3 * self.gap, 0.1 * self.tol), 1e-6)
+            if len(fresh) == 0:
+                accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
 
     def _solve(self, accuracy: float) -> tuple[_State, Vector, Vector]:
@@ -229,7 +232,7 @@ class _Run:
         """Always-in features, the start's support and the best scores."""
         program = self.program
         support = np.flatnonzero(self.w)
-        count = max(FEWEST, 2 * (program.k or 0), 2 * len(support))
+        count = max(self._batch, 2 * (program.k or 0), 2 * len(support))
         first = np.flatnonzero((self.w != 0) | program.always)
         return np.concatenate((first, self._best(self._strength(first), count)))
 
@@ -239,7 +242,7 @@ class _Run:
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = np.where(self.last.reach > threshold, strength, 0.0)
         support = int(np.count_nonzero(self.w))
-        return self._best(excess, max(FEWEST, support))
+        return self._best(excess, max(self._batch, support))
 
     def _strength(self, taken: Index) -> Vector:
         """reach_j / sqrt(ridge_j), 0 for features that may not, or need not, be added."""
