@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_cupy_array, is_torch_array
 
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard."""
@@ -31,3 +31,12 @@ def namespace(*arrays: Array) -> ModuleType:
     """The array API namespace shared by `arrays`; Python scalars and None are ignored."""
     module: ModuleType = array_namespace(*arrays)
     return module
+
+
+def to_numpy(x: Any) -> npt.NDArray[Any]:
+    """x as a NumPy array, from whatever library and device it is on."""
+    if is_torch_array(x):
+        x = x.detach().cpu()
+    elif is_cupy_array(x):
+        x = x.get()
+    return np.asarray(x)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Mask, Vector
+from sparsebounds._array import Mask, Vector, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
 
 LARGEST = 1e150
@@ -116,7 +116,7 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         raise InputTypeError(f"{name} is a masked array; fill or drop its masked entries first.")
     try:
-        return np.asarray(value)
+        return to_numpy(value)
     except ValueError as error:
         raise InputError(f"{name} cannot be read as a vector of numbers: {error}.") from error
 

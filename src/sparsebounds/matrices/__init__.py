@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.sparse import SparseMatrix
 from sparsebounds.matrices.standardized import StandardizedMatrix, column_statistics
 from sparsebounds.matrices.tables import as_matrix
 
 __all__ = [
     "DenseMatrix",
+    "DeviceMatrix",
     "Matrix",
     "SparseMatrix",
     "StandardizedMatrix",

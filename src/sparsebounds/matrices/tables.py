@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from array_api_compat import device, is_array_api_obj, is_dask_array, is_numpy_array
 
-from sparsebounds._array import Mask
+from sparsebounds._array import Mask, namespace
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import LARGEST
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.sparse import SparseMatrix
 
 
@@ -28,7 +30,12 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
             )
         return X, None
     names = _column_names(X)
-    matrix = _sparse(X, keep) if _is_scipy_sparse(X) else _dense(X, names, keep)
+    if _is_scipy_sparse(X):
+        matrix: Matrix = _sparse(X, keep)
+    elif _is_foreign_array(X):
+        matrix = _device(X, keep)
+    else:
+        matrix = _dense(X, names, keep)
     _check_shape(matrix.shape)
     if names is not None and len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -50,6 +57,27 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         return tuple(str(name) for name in X.columns)
     return None
+
+
+def _is_foreign_array(X: Any) -> bool:
+    """An array of a library other than NumPy that follows the array API (torch, CuPy, ...)."""
+    return bool(is_array_api_obj(X)) and not is_numpy_array(X) and not is_dask_array(X)
+
+
+def _device(X: Any, keep: Mask | None) -> DeviceMatrix:
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise InputError(
+            f"X must be a matrix of two dimensions, rows by features; it has {X.ndim}."
+        )
+    if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
+        raise InputTypeError(f"X has dtype {X.dtype}; it must hold real numbers.")
+    if X.dtype not in (xp.float32, xp.float64):
+        X = xp.astype(X, xp.float64)
+    if keep is not None:
+        rows = xp.asarray(np.flatnonzero(keep), device=device(X))
+        X = xp.take(X, rows, axis=0)
+    return DeviceMatrix(X)
 
 
 def _sparse(X: Any, keep: Mask | None) -> SparseMatrix:
