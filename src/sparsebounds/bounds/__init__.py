@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds.cardinality import Cover, best_cover, cardinality_curve
-from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair
+from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair, scored
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
@@ -40,6 +40,7 @@ __all__ = [
     "null_up",
     "objective_up",
     "repair",
+    "scored",
     "screen",
     "screen_at",
 ]

@@ -80,16 +80,25 @@ def repair(program: Program, t: Vector) -> Vector:
     return moved if abs(_total(program, moved)[0]) < abs(before) else t
 
 
-def dual_point_at(program: Program, t: Vector) -> DualPoint:
-    """The dual point at t, which must lie in the domain already (as `repair` leaves it)."""
+def scored(program: Program, t: Vector) -> Vector:
+    """X^T a for the dual vector per sample t: one pass."""
+    return program.matrix.scores(program.weights * t) / program.mass
+
+
+def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> DualPoint:
+    """The dual point at t, which must lie in the domain already (as `repair` leaves it).
+
+    `scores` are those that `scored` returned for this t, where they are at hand.
+    """
     inside = np.array_equal(program.loss.clip(program.y, t), t)
     if not inside or np.any(np.abs(t) > check.LARGEST):
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     weighted = program.weights * t
     underflow = program.n * TINY  # of the products s_i t_i
-    mass, least = program.mass, down(program.mass)
+    least = down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = program.matrix.scores(weighted) / mass
+        if scores is None:
+            scores = scored(program, t)
         # s_i t_i is rounded once, the quotient once and the mass once.
         radius = up(
             program.matrix.score_radius(weighted)

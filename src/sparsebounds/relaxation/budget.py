@@ -39,6 +39,11 @@ class Budget:
         """Whether the time is up."""
         return time.perf_counter() > self._deadline
 
+    @property
+    def listening(self) -> bool:
+        """Whether anybody asked for progress."""
+        return self._callback is not None
+
     def report(self, round: int, value: float, lower: float, working_set: int) -> None:
         """Tell the caller, if it asked."""
         if self._callback is not None:

@@ -68,7 +68,7 @@ class Smooth(ABC):
 
     @abstractmethod
     def metric(self, point: SmoothPoint) -> Vector:
-        """The diagonal of f'' in w, or a little more where the loss is flat."""
+        """The diagonal of f'' in w, roughly, and positive where the loss is flat."""
 
     @abstractmethod
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
@@ -159,13 +159,11 @@ class GeneralPart(Smooth):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.has_intercept = program.fit_intercept
-        self._floor = np.empty(0)
+        self._squares = np.empty(0)
 
     def add(self, columns: Vector) -> None:
         super().add(columns)
-        smooth = self.program.loss.smoothness
-        bend = self.program.F.p * (1.0 if np.isnan(smooth) else smooth)
-        self._floor = np.concatenate((self._floor, FLAT * (columns.T**2) @ bend))
+        self._squares = np.concatenate((self._squares, self.program.F.p @ columns**2))
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
         F, z = self.program.F, self.predictions(w, b)
@@ -176,8 +174,10 @@ class GeneralPart(Smooth):
         return SmoothPoint(w, b, value, self._rows @ a, slope, z)
 
     def metric(self, point: SmoothPoint) -> Vector:
-        diagonal: Vector = (self._rows**2) @ self._bend(point)
-        return np.maximum(diagonal, self._floor)
+        # The mean curvature in place of each row's own: a metric need not be exact.
+        smooth = self.program.loss.smoothness
+        least = FLAT * (1.0 if np.isnan(smooth) else smooth)
+        return self._squares * max(float(np.sum(self._bend(point))), least)
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None

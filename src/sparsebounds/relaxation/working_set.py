@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError
-from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair
+from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.budget import Budget, Callback
@@ -94,8 +94,20 @@ class _State:
     eta: float
 
 
+@dataclass(frozen=True)
+class _Score:
+    """A dual vector per sample, its scores, and the dual value in plain floating point."""
+
+    t: Vector
+    scores: Vector
+    reach: Vector
+    """|x_j.a|, or max(0, -x_j.a) where w_j >= 0 is asked."""
+
+    value: float
+
+
 class _Run:
-    """One relaxation: the working set, the best relaxed point and the best dual point so far."""
+    """One relaxation: the working set, the best relaxed point and the best dual vector so far."""
 
     def __init__(
         self, program: Program, tol: float, start: Relaxation | None, budget: Budget
@@ -120,28 +132,38 @@ class _Run:
         null = np.zeros(program.m)
         always = program.always.astype(np.float64)
         self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
-        self.last = self._score(z)
-        self.point = self.last
-        self.dual_value = bound_at(program, self.point, lagrangian=True)
+        self.last = self.top = self._score(z)
+        self._proof: tuple[DualPoint, float] | None = None
         # A response the null model fits exactly leaves nothing but rounding to be relative to.
         self._noise = max(abs(program.F.value(np.zeros(program.n))) * 1e-16, 1e-300)
 
     @property
     def gap(self) -> float:
         """What is left, relative to max(|value|, |null|) (or to the rounding of F, if larger)."""
-        return (self.best.value - self.dual_value) / self.scale
+        return (self.best.value - self.top.value) / self.scale
 
     @property
     def scale(self) -> float:
         return max(abs(self.best.value), abs(self.program.null), self._noise)
+
+    def proof(self) -> tuple[DualPoint, float]:
+        """The best dual vector with its rounding-safe scores, and the dual value it proves."""
+        if self._proof is None or self._proof[0].t is not self.top.t:
+            point = dual_point_at(self.program, self.top.t, self.top.scores)
+            self._proof = point, bound_at(self.program, point, lagrangian=True)
+        return self._proof
+
+    def proved_gap(self) -> float:
+        """`gap` with the proved dual value."""
+        return (self.best.value - self.proof()[1]) / self.scale
 
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
         accuracy, idle = 1e-4, 0
         while self.rounds < MOST_ROUNDS:
-            if self.gap <= self.tol:
-                return f"The relative gap is {self.gap:.1e}"
+            if self.gap <= self.tol and self.proved_gap() <= self.tol:
+                return f"The relative gap is {self.proved_gap():.1e}"
             if self.budget.spent():
                 return "The time limit was reached"
             if len(fresh):
@@ -151,13 +173,14 @@ class _Run:
             state, threshold, z = self._solve(accuracy * self.scale)
             self.rounds += 1
             self.last = self._score(z)
-            dual = bound_at(self.program, self.last, lagrangian=True)
-            if dual > self.dual_value:
-                self.point, self.dual_value = self.last, dual
+            if self.last.value > self.top.value:
+                self.top = self.last
             if state.value < self.best.value:
                 self.best = state
             self.w, self.b = state.w, state.b
-            self.budget.report(self.rounds, self.best.value, self.dual_value, len(self.index))
+            if self.budget.listening:
+                _, lower = self.proof()
+                self.budget.report(self.rounds, self.best.value, lower, len(self.index))
             fresh = self._violators(threshold)
             # Nothing to add: the working set's own accuracy is what is missing.
             idle = idle + 1 if len(fresh) == 0 and self.gap > 0.5 * before else 0
@@ -210,8 +233,9 @@ class _Run:
         slope = np.sqrt(2.0 * program.prices) if program.l0 is not None else beta
         return _State(value, full, point.b, u, beta, self.eta), root * slope, z
 
-    def _penalty(self, ridge: float | None) -> WorkingPenalty:
-        program, i = self.program, self.index
+    def _penalty(self, ridge: float | None, features: Index | None = None) -> WorkingPenalty:
+        """h on the working set, or on the features given; `ridge` stands in for the ball."""
+        program, i = self.program, self.index if features is None else features
         return WorkingPenalty(
             ridge=program.ridges[i] if ridge is None else np.full(len(i), ridge),
             beta=None if program.l0 is None else np.sqrt(2.0 * program.prices[i]),
@@ -220,13 +244,26 @@ class _Run:
             positive=program.positive[i],
         )
 
-    def _score(self, z: Vector) -> DualPoint:
-        """The dual point at F'(z): one pass over X."""
+    def _score(self, z: Vector) -> _Score:
+        """The dual vector F'(z), scored: one pass over X."""
         program = self.program
         shifted = z if program.offset is None else z + program.offset
-        with np.errstate(over="ignore"):
-            t = program.loss.gradient(program.y, shifted)
-        return dual_point_at(program, repair(program, t))
+        with np.errstate(over="ignore", invalid="ignore"):
+            t = repair(program, program.loss.gradient(program.y, shifted))
+            scores = scored(program, t)
+            reach = np.where(program.positive, np.maximum(-scores, 0.0), np.abs(scores))
+            reach[program.never] = 0.0
+            value = -program.F.conjugate(program.F.p * t) - self._gain(reach)
+        return _Score(t, scores, reach, -math.inf if math.isnan(value) else value)
+
+    def _gain(self, reach: Vector) -> float:
+        """h*(-X^T a) over all features, with the best eta for the ball."""
+        program = self.program
+        every = np.arange(program.m)
+        if program.ball is None:
+            return self._penalty(None, every).conjugate(reach)
+        eta = ball_multiplier(self._penalty(1.0, every), -reach, program.ball)
+        return self._penalty(eta, every).conjugate(reach) + 0.5 * eta * program.ball
 
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
@@ -277,13 +314,15 @@ class _Run:
         else:
             # With k = 0 any price that no feature would pay is a multiplier.
             multiplier = 0.5 * best.beta**2 if program.k else math.inf
-        met = self.gap <= self.tol
+        point, dual_value = self.proof()
+        gap = self.proved_gap()
+        met = gap <= self.tol
         if not met:
-            message += f": the relative gap is {self.gap:.1e}, above tol={self.tol:g}"
+            message += f": the relative gap is {gap:.1e}, above tol={self.tol:g}"
         return Relaxation(
             value=best.value,
-            dual_value=self.dual_value,
-            lower=bound_at(program, self.point),
+            dual_value=dual_value,
+            lower=bound_at(program, point),
             status="optimal" if met else "bounded",
             message=message,
             coef=coef,
@@ -291,8 +330,8 @@ class _Run:
             w=best.w,
             b=best.b,
             u=best.u,
-            dual=program.F.p * self.point.t,
-            point=self.point,
+            dual=program.F.p * point.t,
+            point=point,
             l0_multiplier=multiplier,
             eta=best.eta,
             stats=RelaxationStats(
