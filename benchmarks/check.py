@@ -44,7 +44,7 @@ def main() -> None:
     for name, problem in problems().items():
         program = problem.program()
         ours = relax(program, 1e-10)
-        for competitor in COMPETITORS:
+        for competitor in (each for one in COMPETITORS for each in one.variants()):
             if competitor.reason_to_skip(problem) is not None:
                 continue
             ready, gap, tolerance = problem.ready(competitor.order), np.inf, np.nan
@@ -63,7 +63,10 @@ def main() -> None:
                 fair = fair and abs(own - penalty(problem, answer.w)) <= 1e-4 * program.null
             wrong += not fair
             mark = "ok   " if fair else "WRONG"
-            print(f"{mark} {name}: {competitor.name}, gap {gap:.1e} at {tolerance:g}", flush=True)
+            print(
+                f"{mark} {name}: {competitor.name} {competitor.variant}, gap {gap:.1e} at {tolerance:g}",
+                flush=True,
+            )
     sys.exit(wrong > 0)
 
 

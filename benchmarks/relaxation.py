@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from benchmarks.competitors import COMPETITORS, Competitor
 from benchmarks.evaluate import relative_gap, relaxed_value
@@ -60,6 +61,7 @@ def measure(name: str, problem: Problem, say: Say) -> Row:
             say(
                 f"  {competitor.name} {1e3 * cell.seconds:.2f} ms, "
                 f"{cell.seconds / row.seconds:.2f}x, gap {cell.gap:.1e} at {cell.tolerance:g}"
+                + (f" ({cell.variant})" if cell.variant else "")
             )
     return row
 
@@ -101,13 +103,25 @@ def ours(name: str, problem: Problem) -> tuple[Row, Program]:
 
 
 def theirs(competitor: Competitor, problem: Problem, program: Program, row: Row) -> Cell:
-    """One competitor: its loosest tolerance that reaches the gap, timed."""
-    cell = Cell(competitor.name)
+    """One competitor: the fastest of its variants, or why there is none."""
     reason = competitor.reason_to_skip(problem)
     if reason is not None:
-        cell.reason = reason
-        return cell
+        return Cell(competitor.name, reason=reason)
     ready = problem.ready(competitor.order)
+    referee = partial(relaxed_value, problem, program)
+    cells = [
+        one_variant(
+            variant, ready, lambda w: relative_gap(referee(w), row.dual_value, program.null)
+        )
+        for variant in competitor.variants()
+        if variant.reason_to_skip(problem) is None
+    ]
+    return min(cells, key=lambda cell: cell.seconds if cell.reached else math.inf)
+
+
+def one_variant(competitor: Competitor, ready: Problem, gap_of: Callable[[Any], float]) -> Cell:
+    """Its loosest tolerance that reaches the gap, timed."""
+    cell = Cell(competitor.name, variant=competitor.variant)
     try:
         competitor.solve(ready.tiny(), competitor.tolerances[0])  # compiles what compiles
     except Exception as error:
@@ -122,7 +136,7 @@ def theirs(competitor: Competitor, problem: Problem, program: Program, row: Row)
             cell.reason = f"failed at tolerance {tolerance:g}: {type(error).__name__}: {error}"
             return cell
         total += seconds
-        gap = relative_gap(relaxed_value(problem, program, answer.w), row.dual_value, program.null)
+        gap = gap_of(answer.w)
         cell.seconds, cell.tolerance, cell.gap, cell.inside = seconds, tolerance, gap, answer.inside
         cell.reached = bool(gap <= THEIR_GAP)
         if cell.reached:

@@ -21,6 +21,9 @@ class Cell:
     inside: float = math.nan
     """Seconds in the solver alone, where a modelling layer was timed too."""
 
+    variant: str = ""
+    """Which way of running it was the fastest, where several were tried."""
+
     reached: bool = False
     reason: str = ""
     """Why it did not run, or what went wrong."""

@@ -42,6 +42,13 @@ class Competitor(ABC):
     """Tried in this order, loose to tight; the first that reaches the accuracy asked for is timed.
     The numbers mean what they mean to the competitor."""
 
+    variant: str = ""
+    """Which of several ways to run it this is."""
+
+    def variants(self) -> tuple[Competitor, ...]:
+        """All ways to run it that are worth trying: the fastest on a problem is what counts."""
+        return (self,)
+
     def reason_to_skip(self, problem: Problem) -> str | None:
         """Why it is not run on this problem, or None."""
         if problem.form not in self.forms:

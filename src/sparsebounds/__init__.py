@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sparsebounds import losses as losses
     from sparsebounds import matrices as matrices
     from sparsebounds import penalties as penalties
+    from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
     from sparsebounds.bounds import lower_bound as lower_bound
     from sparsebounds.bounds import screen as screen
@@ -47,6 +48,7 @@ _MODULES: tuple[str, ...] = (
     "losses",
     "matrices",
     "penalties",
+    "relaxation",
     "testing",
 )
 
