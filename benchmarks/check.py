@@ -63,10 +63,8 @@ def main() -> None:
                 fair = fair and abs(own - penalty(problem, answer.w)) <= 1e-4 * program.null
             wrong += not fair
             mark = "ok   " if fair else "WRONG"
-            print(
-                f"{mark} {name}: {competitor.name} {competitor.variant}, gap {gap:.1e} at {tolerance:g}",
-                flush=True,
-            )
+            who = f"{competitor.name} {competitor.variant}".strip()
+            print(f"{mark} {name}: {who}, gap {gap:.1e} at {tolerance:g}", flush=True)
     sys.exit(wrong > 0)
 
 

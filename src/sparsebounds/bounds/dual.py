@@ -64,7 +64,8 @@ def repair(program: Program, t: Vector) -> Vector:
     In that order: the domain holds 0 and is convex, so scaling one sign towards 0 stays
     inside, whereas clipping after balancing would unbalance the sum again.
     """
-    t = np.clip(program.loss.clip(program.y, t), -check.LARGEST, check.LARGEST)
+    # Half the largest leaves room for the mean that balancing takes away.
+    t = np.clip(program.loss.clip(program.y, t), -0.5 * check.LARGEST, 0.5 * check.LARGEST)
     if not program.fit_intercept:
         return t
     # Twice: the second round removes the rounding of the first.

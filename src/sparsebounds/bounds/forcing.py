@@ -131,7 +131,7 @@ def _curvature(
     q = squares[chosen]
     best = np.sort(q)[len(q) - budget :] if 0 < budget < len(q) else q[: max(0, budget)]
     total = float(np.sum(squares[mandatory]) + np.sum(best))
-    return max(math.sqrt(total / float(program.ball or 1.0)), np.finfo(float).tiny)
+    return max(math.sqrt(total) / math.sqrt(program.ball or 1.0), np.finfo(float).tiny)
 
 
 def _direct(
@@ -155,7 +155,8 @@ def _direct(
     # Forced in: max_j sqrt(ball (base + q_i + S_j)) - l0 (j + 1). S_j may count i twice, which
     # only weakens the bound. Increments of a square root fall as its argument grows, so once
     # `curve` (the same without i) has clearly begun to fall, no later j is the maximum.
-    fallen = np.flatnonzero(curve[peak:] < curve[peak] * (1.0 - 1e-9) - 1e-300)
+    clearly = 1e-9 * (abs(curve[peak]) + paid[peak]) + 1e-300  # beyond the rounding of both terms
+    fallen = np.flatnonzero(curve[peak:] < curve[peak] - clearly)
     last = peak + int(fallen[0]) if len(fallen) else len(q)
     if last * len(q) <= TABLE:
         into = np.full(len(q), -math.inf)

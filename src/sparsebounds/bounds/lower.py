@@ -63,7 +63,9 @@ def squares_up(reach: Vector) -> Vector:
 
 def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
     """q_j - l0_j with q_j = reach_j^2 / (2 ridge_j), rounded up (l0_j = 0 in the k forms)."""
-    return up(up(squares_up(point.reach) / (2.0 * ridges)) - program.prices)
+    # The half is taken of the squares: twice a ridge may overflow.
+    halves = up(0.5 * squares_up(point.reach))
+    return up(up(halves / ridges) - program.prices)
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:
@@ -101,8 +103,9 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(q > 0, q / prices, 0.0)
     order = np.argsort(-ratio, kind="stable")
-    asked = np.sqrt((base + np.cumsum(q[order])) / ball)
-    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base / ball))
+    # Roots first: a quotient of tiny squares would underflow.
+    asked = np.sqrt(base + np.cumsum(q[order])) / math.sqrt(ball)
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base) / math.sqrt(ball))
     return max(float(eta), np.finfo(float).tiny)
 
 

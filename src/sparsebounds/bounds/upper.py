@@ -43,8 +43,8 @@ def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
     charged = support[program.free[support]]
     value = up(value + sum_up(program.prices[charged]))
     if program.ball is None:
-        half = 0.5 * program.ridges[support]
-        value = up(value + sum_up(up(half * up(w[support] ** 2))))
+        squares = up(program.ridges[support] * up(w[support] ** 2))
+        value = up(value + sum_up(up(0.5 * squares)))
     return float(value)
 
 

@@ -59,14 +59,15 @@ class MeanLoss:
         """argmin_b F(b, ..., b), by Newton steps kept inside a bracket that bisection shrinks."""
         xp = namespace(self.y)
         lo, hi, b, reach = -math.inf, math.inf, 0.0, 1.0
-        for _ in range(400):
+        for iteration in range(400):
             z = xp.full_like(self.y, b)
             slope = float(xp.sum(self.gradient(z)))
             if slope == 0.0:
                 return b
             lo, hi = (lo, b) if slope > 0 else (b, hi)
             bend = float(xp.sum(self.curvature(z)))
-            step = b - slope / bend if bend > 0 else math.nan
+            # Far up an exponential Newton's steps are 1 each: now and then another kind is taken.
+            step = b - slope / bend if bend > 0 and iteration % 8 != 7 else math.nan
             if not lo < step < hi:
                 if math.isinf(lo) or math.isinf(hi):
                     step = b - math.copysign(reach, slope)

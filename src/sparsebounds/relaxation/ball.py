@@ -60,7 +60,7 @@ def ball_multiplier(penalty: WorkingPenalty, gradient: Vector, ball: float) -> f
         return best_eta(free, 0.5 * penalty.beta[~penalty.inside] ** 2, base, ball)
     count = min(int(penalty.k or 0), len(free))
     best = np.sort(free)[len(free) - count :]
-    return max(math.sqrt((base + float(np.sum(best))) / ball), np.finfo(float).tiny)
+    return max(math.sqrt(base + float(np.sum(best))) / math.sqrt(ball), np.finfo(float).tiny)
 
 
 def solve_ball(

@@ -50,17 +50,21 @@ class Smooth(ABC):
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._rows = np.empty((0, program.n))
+        self._store = np.empty((0, program.n))
+        self.size = 0
 
     @property
-    def columns(self) -> Vector:
-        """A: the working columns."""
-        return self._rows.T
+    def _rows(self) -> Vector:
+        """A^T: the working columns, one a row."""
+        return self._store[: self.size]
 
     def add(self, columns: Vector) -> None:
-        """Append columns to A, which is kept by rows of A^T."""
-        fresh = np.ascontiguousarray(columns.T)
-        self._rows = np.concatenate((self._rows, fresh)) if len(self._rows) else fresh
+        """Append columns to A."""
+        size = self.size + columns.shape[1]
+        if size > len(self._store):
+            self._store = _grown(self._store, (max(size, 2 * self.size), self.program.n))
+        self._store[self.size : size] = columns.T
+        self.size = size
 
     @abstractmethod
     def at(self, w: Vector, b: float) -> SmoothPoint:
@@ -106,10 +110,15 @@ class GramPart(Smooth):
         self._constant = 0.5 * float(self._p @ self._target**2)
         self._means = np.empty(0)
         self._linear = np.empty(0)
-        self.gram = np.empty((0, 0))
+        self._products = np.empty((0, 0))
+
+    @property
+    def gram(self) -> Vector:
+        """G on the working columns."""
+        return self._products[: self.size, : self.size]
 
     def add(self, columns: Vector) -> None:
-        old = len(self._rows)
+        old = self.size
         means = np.zeros(columns.shape[1])
         if self.program.fit_intercept:
             # Centred before they are multiplied: a mean of 1e8 would drown what matters.
@@ -128,7 +137,11 @@ class GramPart(Smooth):
             root, weighted = fresh * np.sqrt(self._p), fresh * self._p
             corner, cross = root @ root.T, self._rows[:old] @ weighted.T
             linear = weighted @ self._target
-        self.gram = np.block([[self.gram, cross], [cross.T, corner]]) if old else corner
+        if len(self._products) < len(self._store):
+            self._products = _grown(self._products, (len(self._store), len(self._store)))
+        self._products[old : self.size, old : self.size] = corner
+        self._products[:old, old : self.size] = cross
+        self._products[old : self.size, :old] = cross.T
         self._means = np.concatenate((self._means, means))
         self._linear = np.concatenate((self._linear, linear))
 
@@ -209,6 +222,13 @@ class GeneralPart(Smooth):
         assert point.z is not None
         bend: Vector = self.program.F.curvature(point.z)
         return bend
+
+
+def _grown(array: Vector, shape: tuple[int, int]) -> Vector:
+    """A larger array with the old one in its corner; the rest is not set."""
+    larger = np.empty(shape)
+    larger[: array.shape[0], : array.shape[1]] = array
+    return larger
 
 
 def smooth_part(program: Program) -> Smooth:

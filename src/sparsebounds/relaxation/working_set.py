@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError
+from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
@@ -65,18 +66,24 @@ def relax(
         Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
         not reached, where it was not.
     """
-    if not (math.isfinite(tol) and tol > 0):
+    if not isinstance(program, Program):
+        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    if not (isinstance(tol, Real) and math.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-8.")
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+    if start is not None and not isinstance(start, Relaxation):
+        raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
     if start is not None and len(start.w) != program.m:
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
-    run = _Run(program, tol, start, Budget(time_limit, callback))
-    try:
-        message = run.loop()
-    except KeyboardInterrupt:
-        message = "Interrupted"
-    result = run.result(message)
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with np.errstate(all="ignore"):
+        run = _Run(program, tol, start, Budget(time_limit, callback))
+        try:
+            message = run.loop()
+        except KeyboardInterrupt:
+            message = "Interrupted"
+        result = run.result(message)
     if result.status == "bounded":
         warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
     return result
@@ -117,15 +124,16 @@ class _Run:
         self.smooth: Smooth = smooth_part(program)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self.steps = self.rounds = 0
-        # A Gram matrix of this many columns costs no more than a pass over X.
-        balanced = math.isqrt(3 * program.matrix.entries // program.n)
+        # A Gram matrix of so many columns costs less than a pass over X.
+        balanced = math.isqrt(program.matrix.entries // program.n)
         self._batch = max(SMALL_BATCH if program.n <= TALL else TALL_BATCH, balanced)
-        self.eta = math.nan if start is None else start.eta
+        self.eta = math.nan if start is None or program.ball is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
         z = np.full(program.n, self.b)
         if start is not None:
-            self.w, self.b = self._admissible(start.w), start.b
+            self.w = self._admissible(start.w)
+            self.b = start.b if program.fit_intercept else 0.0
             support = np.flatnonzero(self.w)
             z = program.matrix.columns(support) @ self.w[support] + self.b
         # The model without features is a relaxed point of every form.
@@ -134,12 +142,14 @@ class _Run:
         self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
         self.last = self.top = self._score(z)
         self._proof: tuple[DualPoint, float] | None = None
-        # A response the null model fits exactly leaves nothing but rounding to be relative to.
-        self._noise = max(abs(program.F.value(np.zeros(program.n))) * 1e-16, 1e-300)
+        # A response the null model fits exactly leaves nothing but rounding to be relative to:
+        # residuals of 1e-14 of the response, and the underflow of their squares.
+        response = program.y if program.offset is None else program.y - program.offset
+        self._noise = max(1e-28 * float(program.F.p @ response**2) / tol, 1e-140)
 
     @property
     def gap(self) -> float:
-        """What is left, relative to max(|value|, |null|) (or to the rounding of F, if larger)."""
+        """What is left, relative to max(|value|, |null|) (or to the rounding of a perfect fit)."""
         return (self.best.value - self.top.value) / self.scale
 
     @property
@@ -182,12 +192,16 @@ class _Run:
                 _, lower = self.proof()
                 self.budget.report(self.rounds, self.best.value, lower, len(self.index))
             fresh = self._violators(threshold)
-            # Nothing to add: the working set's own accuracy is what is missing.
-            idle = idle + 1 if len(fresh) == 0 and self.gap > 0.5 * before else 0
+            # Nothing to add: the working set's own accuracy is what is missing, or, where the gap
+            # is closed but not proved, the rounding of the bound.
+            stalled = not self.tol < self.gap <= 0.5 * before
+            idle = idle + 1 if len(fresh) == 0 and stalled else 0
             if idle > 3:
                 return "The gap stopped closing, at the accuracy of float64 on these data"
-            # Newton's last digits are cheap, a pass over X is not.
-            accuracy = min(max(1e-3 * self.gap, 0.1 * self.tol), 1e-6)
+            # Few violators: the next round may be the last, and Newton's last digits are cheaper
+            # than another pass. Many: they will move everything, and digits would be wasted.
+            last = 10 * len(fresh) <= np.count_nonzero(self.w)
+            accuracy = 0.1 * self.tol if last else min(max(0.01 * self.gap, 0.1 * self.tol), 1e-4)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
