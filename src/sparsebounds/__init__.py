@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sparsebounds import penalties as penalties
     from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
+    from sparsebounds._certify import certify as certify
+    from sparsebounds._solution import Solution as Solution
+    from sparsebounds._solve import solve as solve
     from sparsebounds.bounds import lower_bound as lower_bound
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
@@ -38,6 +41,9 @@ _HOME: dict[str, str] = {
     "Certificate": "sparsebounds.certificates",
     "Relaxation": "sparsebounds.relaxation",
     "relax": "sparsebounds.relaxation",
+    "Solution": "sparsebounds._solution",
+    "solve": "sparsebounds._solve",
+    "certify": "sparsebounds._certify",
 }
 
 # Public modules.

@@ -17,6 +17,7 @@ intercept; without one, columns are not shifted and scale_j is the root mean squ
 
 from __future__ import annotations
 
+import copy
 import math
 from fractions import Fraction
 from functools import cached_property
@@ -183,6 +184,13 @@ class Program:
             return w, b
         coef = w / self.matrix.scale
         return coef, b - float(coef @ self.matrix.center)
+
+    def with_budget(self, k: int) -> Program:
+        """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
+        other = copy.copy(self)
+        other.k, other.l0 = check.cardinality(k), None
+        other.__dict__.pop("prices", None)
+        return other
 
     # Words and identity.
 

@@ -25,6 +25,7 @@ from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
 
 MOST_MULTIPLIERS = 60
+ROUNDING = 1e-16
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,17 @@ def solve_ball(
         assert primal is not None
         if primal.value - best_dual <= tolerance or stop():
             break
+        # Inside the ball a smaller eta raises the dual value by at most eta ball/2.
+        if not outside and eta * ball <= max(0.1 * tolerance, ROUNDING * scale):
+            break
         low, high = (eta, high) if outside else (low, eta)
         length = (eta, 1.0 / math.sqrt(here.size) if here.size > 0 else math.inf)
         proposal = _secant(previous, length, ball) if here.size > 0 else math.nan
         previous = length
-        if not low < proposal < high:
+        if not low < proposal < high and low == 0.0 and 0.0 < here.size <= ball:
+            # No eta so far puts w outside: the ball may be idle, with eta = 0.
+            proposal = 1e-3 * eta
+        elif not low < proposal < high:
             # The dual's own choice; then bisection (in the logarithm).
             proposal = ball_multiplier(penalty, solved.point.gradient, ball)
         if not low < proposal < high or abs(proposal - eta) <= 1e-12 * eta:

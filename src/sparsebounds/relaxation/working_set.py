@@ -132,10 +132,12 @@ class _Run:
         self.b = program.null_intercept
         z = np.full(program.n, self.b)
         if start is not None:
-            self.w = self._admissible(start.w)
-            self.b = start.b if program.fit_intercept else 0.0
-            support = np.flatnonzero(self.w)
-            z = program.matrix.columns(support) @ self.w[support] + self.b
+            w, b = self._admissible(start.w), start.b if program.fit_intercept else 0.0
+            support = np.flatnonzero(w)
+            image = program.matrix.columns(support) @ w[support] + b
+            # A start that fits worse than no features at all (another response) is none.
+            if program.F.value(image) <= program.null:
+                self.w, self.b, z = w, b, image
         # The model without features is a relaxed point of every form.
         null = np.zeros(program.m)
         always = program.always.astype(np.float64)

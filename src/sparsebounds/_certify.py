@@ -1,0 +1,68 @@
+"""certify: how far from the best possible are these coefficients, whoever found them?"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._errors import InputError
+from sparsebounds._solve import certificate_from
+from sparsebounds.bounds import objective_up
+from sparsebounds.certificates import Certificate
+from sparsebounds.models import Model
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+
+
+def certify(
+    program: Program,
+    coef: Any,
+    intercept: float | None = None,
+    *,
+    relaxation: Relaxation | None = None,
+    tol: float = 1e-6,
+) -> Certificate:
+    """The certificate of a model from any tool: its objective and a bound on the best possible.
+
+    Parameters
+    ----------
+    program : Program
+    coef : array of m numbers, or a fitted scikit-learn linear model
+        Coefficients in the user's units. They must obey the program's constraints.
+    intercept : float, optional
+        Needed only where `coef` is an array and the program has an intercept (default 0).
+    relaxation : Relaxation, optional
+        An earlier `relax(program)`, to spare solving it again.
+    tol : float
+        Relative gap to which the relaxation is solved otherwise.
+    """
+    if hasattr(coef, "coef_"):
+        intercept = float(np.ravel(coef.intercept_)[0]) if intercept is None else intercept
+        coef = np.ravel(coef.coef_)
+    value = program.objective(coef, 0.0 if intercept is None else intercept)
+    w, b = program.to_program(np.asarray(coef, dtype=np.float64), float(intercept or 0.0))
+    if math.isinf(value):
+        raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
+    if relaxation is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RelaxationWarning)
+            relaxation = relax(program, tol)
+    model = Model(objective_up(program, w, b), w, b, math.nan)
+    return certificate_from(program, [relaxation.point], model)
+
+
+def _broken(program: Program, w: Any) -> str:
+    """Which constraint a model breaks, and what to do."""
+    counted = int(np.count_nonzero(w[program.free]))
+    if np.any(w[program.never] != 0):
+        return "it uses a feature that `never` rules out"
+    if np.any(w[program.positive] < 0):
+        return "it has a negative coefficient where `positive` asks for none"
+    if program.k is not None and counted > program.k:
+        return f"it has {counted} nonzeros, more than k={program.k}; set the others to 0"
+    if program.ball is not None:
+        return f"|w|^2 exceeds ball={program.ball:g}; scale the coefficients down"
+    return "its objective is not finite"

@@ -1,0 +1,76 @@
+"""Solution: a sparse model, both bounds on the best possible, and the certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.certificates import Certificate
+from sparsebounds.relaxation import Relaxation
+
+
+@dataclass(frozen=True)
+class SolutionStats:
+    """What a solution cost."""
+
+    full_passes: float
+    newton_steps: int
+    models: int
+    """Supports refitted."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A model that obeys the user's own constraint, and what is proved about it."""
+
+    coef: Vector = field(repr=False)
+    """Coefficients in the user's units."""
+
+    intercept: float
+    support: Index
+    """Where coef is not zero."""
+
+    feature_names: tuple[str, ...] | None = field(repr=False)
+    upper: float
+    """The model's objective, rounded up."""
+
+    lower: float
+    """No model that obeys the constraints has a smaller objective."""
+
+    null: float = field(repr=False)
+    """The objective of the best model without features."""
+
+    status: Literal["optimal", "bounded"]
+    """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
+
+    message: str
+    fixed_in: Index = field(repr=False)
+    """Features proved to be in every best model."""
+
+    fixed_out: Index = field(repr=False)
+    """Features proved to be in no best model."""
+
+    relaxation: Relaxation = field(repr=False)
+    certificate: Certificate = field(repr=False)
+    stats: SolutionStats = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """upper - lower: the model is at most this far from the best possible."""
+        return self.upper - self.lower
+
+    @property
+    def rel_gap(self) -> float:
+        """gap / max(|upper|, |null|)."""
+        return relative_gap(self.gap, self.upper, self.null)
+
+
+def relative_gap(gap: float, upper: float, null: float) -> float:
+    """A gap relative to max(|upper|, |null|); 0 where both are 0 but for rounding."""
+    scale = max(abs(upper), abs(null))
+    return gap / scale if scale > np.finfo(float).tiny else 0.0

@@ -1,0 +1,179 @@
+"""solve: relax, find a model, prove how good it is.
+
+relax      the convex bidual: a dual vector that proves a lower bound, and weights u
+model      supports that the relaxation suggests, refitted, improved by exchanges
+certify    leaves that cover every support; with a price l0, one dual vector for each of two
+           ranges of cardinality
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Index
+from sparsebounds._errors import InputError
+from sparsebounds._solution import Solution, SolutionStats, relative_gap
+from sparsebounds.bounds import DualPoint, best_cover, screen_at
+from sparsebounds.bounds.lower import one_price
+from sparsebounds.certificates import Certificate, Leaf
+from sparsebounds.losses import Loss
+from sparsebounds.models import Model, Search, candidate_supports, pool_of
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
+
+RESTARTS = 4
+"""Perturbed supports from which the search starts again."""
+
+
+def solve(
+    X: Any,
+    y: Any,
+    *,
+    k: int | None = None,
+    l0: Any = None,
+    ridge: Any = None,
+    ball: float | None = None,
+    loss: str | Loss = "squared",
+    tol: float = 1e-4,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    positive: Any = False,
+    always: Any = None,
+    never: Any = None,
+    feature_names: Any = None,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """The best sparse model found, with a proved lower bound on the best possible.
+
+    Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
+    optimal; `time_limit` in seconds; `callback`, called with the relaxation's progress. Ctrl-C
+    during the search for models returns the best so far; its bounds are valid.
+    """
+    program = Program(
+        X,
+        y,
+        k=k,
+        l0=l0,
+        ridge=ridge,
+        ball=ball,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        sample_weight=sample_weight,
+        offset=offset,
+        positive=positive,
+        always=always,
+        never=never,
+        feature_names=feature_names,
+    )
+    return solve_program(program, tol, time_limit=time_limit, callback=callback)
+
+
+def solve_program(
+    program: Program,
+    tol: float = 1e-4,
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """`solve` for a program that is already posed."""
+    if not (math.isfinite(tol) and tol > 0):
+        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
+    started, first_pass = time.perf_counter(), program.matrix.passes
+    deadline = math.inf if time_limit is None else started + time_limit
+
+    def late() -> bool:
+        return time.perf_counter() > deadline
+
+    with warnings.catch_warnings():
+        # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
+        search = Search(program, pool_of(program, relaxed))
+        model = _best_model(program, search, relaxed, late)
+        points, steps = [relaxed.point], relaxed.stats.newton_steps
+        if one_price(program) is not None and not late():
+            extra = _neighbours(program, relaxed)
+            points += [other.point for other in extra]
+            steps += sum(other.stats.newton_steps for other in extra)
+    certificate = certificate_from(program, points, model)
+    proved = screen_at(program, relaxed.point, model.value)
+    coef, intercept = program.to_user(model.w, model.b)
+    distance = relative_gap(certificate.gap, certificate.upper, program.null)
+    status = "optimal" if distance <= tol else "bounded"
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        support=model.support,
+        feature_names=program.feature_names,
+        upper=certificate.upper,
+        lower=certificate.lower,
+        null=program.null,
+        status="optimal" if status == "optimal" else "bounded",
+        message=f"The model is proved to be within {distance:.2%} of the best possible.",
+        fixed_in=proved.fixed_in,
+        fixed_out=proved.fixed_out,
+        relaxation=relaxed,
+        certificate=certificate,
+        stats=SolutionStats(
+            full_passes=program.matrix.passes - first_pass,
+            newton_steps=steps,
+            models=search.refitted,
+            seconds=time.perf_counter() - started,
+        ),
+    )
+
+
+def certificate_from(program: Program, points: list[DualPoint], model: Model) -> Certificate:
+    """The certificate that these dual points prove together, with the model's upper side."""
+    cover = best_cover(program, points)
+    used = sorted(set(cover.points))
+    leaves = [
+        Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
+    ]
+    return Certificate.build(program, [points[i].t for i in used], leaves, model.w, model.b)
+
+
+def _best_model(
+    program: Program, search: Search, relaxed: Relaxation, late: Callable[[], bool]
+) -> Model:
+    """The best local optimum from the relaxation's supports and from perturbations of it."""
+    model = search.best([])
+    try:
+        model = search.best(candidate_supports(program, relaxed), late)
+        for support in _perturbed(program, search, model):
+            if late():
+                break
+            model = min(model, search.improve(support, late), key=lambda found: found.value)
+    except KeyboardInterrupt:
+        return model
+    return model
+
+
+def _perturbed(program: Program, search: Search, model: Model) -> Iterator[Index]:
+    """Supports with a third of the features exchanged for others of the pool, seeded."""
+    rng = np.random.default_rng(0)
+    chosen = model.support[program.free[model.support]]
+    others = np.setdiff1d(search.pool[program.free[search.pool]], chosen)
+    count = min(max(1, len(chosen) // 3), len(others))
+    if len(chosen) == 0 or count == 0:
+        return
+    for _ in range(RESTARTS):
+        kept = rng.permutation(chosen)[: len(chosen) - count]
+        yield np.sort(np.concatenate((kept, rng.choice(others, count, replace=False))))
+
+
+def _neighbours(program: Program, relaxed: Relaxation) -> list[Relaxation]:
+    """The k forms at the two integers around sum u: each best for a range of cardinalities."""
+    total = float(np.sum(relaxed.u[program.free]))
+    sizes = sorted({math.floor(total), math.ceil(total)})
+    return [relax(program.with_budget(size), start=relaxed) for size in sizes]

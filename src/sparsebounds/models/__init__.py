@@ -1,0 +1,8 @@
+"""Models: sparse, feasible, refitted and locally optimal."""
+
+from __future__ import annotations
+
+from sparsebounds.models.refit import Model, refit
+from sparsebounds.models.search import Search, candidate_supports, pool_of
+
+__all__ = ["Model", "Search", "candidate_supports", "pool_of", "refit"]

@@ -1,0 +1,83 @@
+"""The best model on a support: min F + ridge, or over the ball, with w zero elsewhere.
+
+The relaxation's own Newton method with every feature inside the support (u = 1): smooth but for
+the signs, to machine precision. The value returned is the objective rounded up, which the model
+attains; the ball is obeyed exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds import objective_up
+from sparsebounds.program import Program, in_ball
+from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.penalty import WorkingPenalty
+from sparsebounds.relaxation.smooth import smooth_part
+
+ACCURACY = 1e-14
+"""Gap of a refit, relative to the size of the objective's terms."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A sparse model on the program's own columns that obeys its constraints."""
+
+    value: float
+    """Its objective, rounded up."""
+
+    w: Vector
+    b: float
+    eta: float
+    """The multiplier of the ball at this model; NaN in the ridge forms."""
+
+    @property
+    def support(self) -> Index:
+        """Where w is not zero."""
+        return np.flatnonzero(self.w)
+
+
+def refit(program: Program, support: Index, columns: Vector | None = None) -> Model:
+    """The best model on a support (always-in features are added to it).
+
+    `columns` are program.matrix.columns(support) where they are at hand.
+    """
+    extra = np.setdiff1d(np.flatnonzero(program.always), support)
+    if columns is None or len(extra):
+        support = np.union1d(support, extra).astype(np.int64)
+        columns = program.matrix.columns(support)
+    smooth = smooth_part(program)
+    smooth.add(columns)
+    size = len(support)
+    scale = max(abs(program.null), abs(program.F.value(np.zeros(program.n))), 1e-300)
+
+    def penalty(ridge: float | None) -> WorkingPenalty:
+        return WorkingPenalty(
+            ridge=program.ridges[support] if ridge is None else np.full(size, ridge),
+            beta=None,
+            k=0,
+            inside=np.ones(size, dtype=np.bool_),
+            positive=program.positive[support],
+        )
+
+    eta = float("nan")
+    if program.ball is None or size == 0:
+        start = np.zeros(size)
+        chosen = penalty(1.0 if program.ball is not None else None)
+        point = newton(smooth, chosen, start, program.null_intercept, ACCURACY * scale, scale).point
+    else:
+        null = smooth.at(np.zeros(size), program.null_intercept)
+        eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
+        found = solve_ball(
+            smooth, penalty, null, eta, program.ball, ACCURACY * scale, scale, lambda: False
+        )
+        point, eta = found.primal.point, found.eta
+    w = np.zeros(program.m)
+    w[support] = point.w
+    while program.ball is not None and not in_ball(w, program.ball):
+        w *= 1.0 - 2.0**-52
+    return Model(objective_up(program, w, point.b), w, point.b, eta)

@@ -1,0 +1,126 @@
+"""Models: refits are optimal on their support, exchanges are exact, searches find the optimum."""
+
+from __future__ import annotations
+
+import itertools
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from sparsebounds.bounds import objective_up
+from sparsebounds.losses import REGISTRY
+from sparsebounds.models import Search, candidate_supports, pool_of, refit
+from sparsebounds.models.exchange import Quadratic, moves
+from sparsebounds.program import Form, Program, in_ball
+from sparsebounds.relaxation import relax
+from sparsebounds.testing import brute_force, random_program
+
+FORMS = get_args(Form)
+EVERY = list(itertools.product(sorted(REGISTRY), FORMS))
+
+
+@pytest.mark.parametrize(("loss", "form"), EVERY)
+def test_refit_is_the_best_on_its_support(loss: str, form: Form) -> None:
+    """Against the referee restricted to the support: never worse, and feasible exactly."""
+    for seed in range(12):
+        program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
+        free = np.flatnonzero(program.free)
+        most = len(free) if program.k is None else min(program.k, len(free))
+        support = np.sort(np.random.default_rng(seed).permutation(free)[:most])
+        model = refit(program, support)
+        assert np.isfinite(model.value)
+        assert model.value == objective_up(program, model.w, model.b)
+        assert np.all(model.w[program.positive] >= 0)
+        assert set(model.support) <= set(support) | set(np.flatnonzero(program.always))
+        if program.ball is not None:
+            assert in_ball(model.w, program.ball)
+        never = np.setdiff1d(np.arange(program.m), [*support, *np.flatnonzero(program.always)])
+        restricted = Program(
+            program.matrix.columns(np.arange(program.m)),
+            program.y,
+            k=program.m,
+            ridge=program.ridge,
+            ball=program.ball,
+            loss=program.loss,
+            fit_intercept=program.fit_intercept,
+            sample_weight=program.weights,
+            offset=program.offset,
+            positive=program.positive,
+            never=never,
+        )
+        truth = brute_force(restricted).value
+        charge = float(program.prices[model.support[program.free[model.support]]].sum())
+        scale = max(abs(truth), abs(program.null))
+        assert model.value - charge <= truth + 1e-9 * scale
+
+
+def quadratic(seed: int, *, priced: bool) -> tuple[Quadratic, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    A, y = rng.normal(size=(15, 8)), rng.normal(size=15)
+    price = 0.05 * rng.random(8) if priced else np.zeros(8)
+    model = Quadratic(
+        A.T @ A / 15, A.T @ y / 15, 0.1 + rng.random(8), price, np.zeros(8, dtype=bool)
+    )
+    return model, A, y
+
+
+def best_value(model: Quadratic, support: list[int]) -> float:
+    S = np.array(sorted(support), dtype=int)
+    M = model.hessian[np.ix_(S, S)] + np.diag(model.ridge[S])
+    return float(
+        -0.5 * model.linear[S] @ np.linalg.solve(M, model.linear[S]) + model.price[S].sum()
+    )
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> None:
+    model, _, _ = quadratic(seed, priced=priced)
+    inside = np.array([1, 4, 6])
+    fixed = np.arange(8) == 6
+    found = moves(model, inside, fixed, room=1, most=1000)
+    before = best_value(model, inside.tolist())
+    for move in found:
+        after = set(inside.tolist()) - {move.leave} | ({move.enter} - {None})
+        assert best_value(model, list(after)) - before == pytest.approx(move.change, abs=1e-10)
+        assert 6 in after
+    # Every swap and addition is in the list, and drops where a feature has a price.
+    swaps = {(m.leave, m.enter) for m in found if m.leave is not None and m.enter is not None}
+    assert swaps == set(itertools.product([1, 4], [0, 2, 3, 5, 7]))
+    assert {m.enter for m in found if m.leave is None} == {0, 2, 3, 5, 7}
+    assert {m.leave for m in found if m.enter is None} == ({1, 4} if priced else set())
+    changes = [move.change for move in found]
+    assert changes == sorted(changes)
+
+
+def test_search_finds_nearly_every_small_optimum() -> None:
+    total = found = 0
+    for seed, (loss, form) in itertools.product(range(8), EVERY):
+        program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
+        relaxed = relax(program)
+        search = Search(program, pool_of(program, relaxed))
+        model = search.best(candidate_supports(program, relaxed))
+        optimum = brute_force(program).value
+        scale = max(abs(optimum), abs(program.null))
+        assert relaxed.lower <= model.value
+        assert model.value >= optimum - 1e-9 * scale
+        found += model.value <= optimum + 1e-8 * scale
+        total += 1
+    assert found >= 0.97 * total
+
+
+def test_search_is_deterministic_and_breaks_ties_by_index() -> None:
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 3, axis=1)
+    y = X[:, 0] + X[:, 3]
+    program = Program(X, y, k=2, ridge=0.1)
+    relaxed = relax(program)
+    supports = [
+        tuple(
+            Search(program, pool_of(program, relaxed))
+            .best(candidate_supports(program, relaxed))
+            .support
+        )
+        for _ in range(3)
+    ]
+    assert len(set(supports)) == 1

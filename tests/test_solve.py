@@ -1,0 +1,138 @@
+"""solve and certify against the referee: both bounds, the constraint, the certificate."""
+
+from __future__ import annotations
+
+import itertools
+from typing import get_args
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, LogisticRegression
+
+import sparsebounds as sb
+from sparsebounds._solve import solve_program
+from sparsebounds.datasets import make_correlated
+from sparsebounds.losses import REGISTRY
+from sparsebounds.program import Form, Program
+from sparsebounds.testing import brute_force, random_program
+
+FORMS = get_args(Form)
+EVERY = list(itertools.product(sorted(REGISTRY), FORMS))
+
+
+@pytest.mark.parametrize(("loss", "form"), EVERY)
+def test_bounds_enclose_the_optimum(loss: str, form: Form) -> None:
+    for seed in range(10):
+        program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
+        solution = solve_program(program)
+        optimum = brute_force(program).value
+        scale = max(abs(optimum), abs(program.null))
+        assert solution.lower <= optimum
+        assert solution.upper >= optimum - 1e-9 * scale
+        # The model attains the upper bound and obeys the constraint.
+        value = program.objective(solution.coef, solution.intercept)
+        assert value == pytest.approx(solution.upper, rel=1e-9, abs=1e-9 * scale)
+        if program.k is not None:
+            assert np.count_nonzero(program.free[solution.support]) <= program.k
+        if solution.status == "optimal":
+            assert solution.upper <= optimum + 1.01e-4 * scale
+        assert set(solution.fixed_in) <= set(solution.support)
+        assert not set(solution.fixed_out) & set(solution.support)
+
+
+def test_certificates_verify_with_several_leaves() -> None:
+    sample = make_correlated(80, 40, random_state=3)
+    many = 0
+    for l0 in (0.003, 0.01, 0.03, 0.1):
+        solution = sb.solve(sample.X, sample.y, l0=l0, ridge=0.1, fit_intercept=True)
+        verdict = solution.certificate.verify(sample.X, sample.y)
+        assert verdict.ok, verdict.message
+        assert verdict.lower == solution.lower
+        assert solution.lower >= solution.relaxation.lower - 1e-12
+        many += len(solution.certificate.leaves) > 1
+    assert many > 0
+
+
+def test_planted_model_is_found_and_reported() -> None:
+    sample = make_correlated(300, 600, 0.5, nonzeros=5, snr=20.0, random_state=0)
+    names = [f"gene {j}" for j in range(600)]
+    solution = sb.solve(sample.X, sample.y, k=5, ridge=0.05, feature_names=names)
+    assert np.array_equal(solution.support, np.flatnonzero(sample.coef))
+    assert solution.feature_names == tuple(names)
+    assert 0 <= solution.rel_gap < 0.2
+    assert solution.gap == solution.upper - solution.lower
+    assert "proved to be within" in solution.message
+    assert solution.stats.models >= 1
+    assert solution.stats.full_passes > 0
+
+
+def test_units_of_standardized_models() -> None:
+    rng = np.random.default_rng(1)
+    X = 50.0 + 10.0 ** rng.uniform(-2, 2, size=8) * rng.normal(size=(60, 8))
+    y = X[:, 2] / X[:, 2].std() + 0.1 * rng.normal(size=60)
+    options = {"k": 2, "ridge": 0.05, "fit_intercept": True, "standardize": True}
+    solution = sb.solve(X, y, **options)
+    program = Program(X, y, **options)
+    assert program.objective(solution.coef, solution.intercept) == pytest.approx(solution.upper)
+    assert np.mean((X @ solution.coef + solution.intercept - y) ** 2) < 0.1
+
+
+def test_certify_any_model() -> None:
+    sample = make_correlated(100, 30, random_state=4)
+    program = Program(sample.X, sample.y, k=10, ridge=0.1, fit_intercept=True)
+    ours = solve_program(program)
+    certificate = sb.certify(program, ours.coef, ours.intercept)
+    assert certificate.upper == pytest.approx(ours.upper, rel=1e-12)
+    assert certificate.lower <= ours.upper
+    lasso = Lasso(alpha=0.8).fit(sample.X, sample.y)
+    assert np.count_nonzero(lasso.coef_) <= 10
+    theirs = sb.certify(program, lasso, relaxation=ours.relaxation)
+    assert theirs.upper == pytest.approx(program.objective(lasso.coef_, lasso.intercept_))
+    assert theirs.lower <= ours.upper <= theirs.upper
+    assert theirs.verify(sample.X, sample.y).ok
+
+
+def test_certify_a_classifier() -> None:
+    sample = make_correlated(100, 8, classes=True, random_state=5)
+    program = Program(sample.X, sample.y, k=8, ridge=0.1, loss="logistic", fit_intercept=True)
+    fitted = LogisticRegression(C=1 / (100 * 0.1)).fit(sample.X, sample.y)
+    certificate = sb.certify(program, fitted)
+    # With k = m scikit-learn solves the same problem: it is certified optimal.
+    assert certificate.gap <= 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "coef", "sentence"),
+    [
+        ({"k": 1, "ridge": 1.0}, [1.0, 1.0, 0.0], "it has 2 nonzeros, more than k=1"),
+        ({"k": 3, "ball": 1.0}, [1.0, 1.0, 0.0], r"\|w\|\^2 exceeds ball=1"),
+        ({"k": 3, "ridge": 1.0, "never": [0]}, [1.0, 0.0, 0.0], "`never` rules out"),
+        ({"k": 3, "ridge": 1.0, "positive": True}, [-1.0, 0.0, 0.0], "`positive` asks for none"),
+    ],
+)
+def test_certify_refuses_models_outside_the_constraints(
+    options: dict[str, object], coef: list[float], sentence: str
+) -> None:
+    program = Program(np.eye(3), np.ones(3), **options)
+    with pytest.raises(ValueError, match=sentence):
+        sb.certify(program, coef)
+
+
+def test_time_limit_still_gives_a_certified_model() -> None:
+    sample = make_correlated(200, 2000, 0.9)
+    solution = sb.solve(sample.X, sample.y, k=10, ridge=0.01, time_limit=0.01)
+    assert solution.lower <= solution.upper
+    assert len(solution.support) <= 10
+    with pytest.raises(ValueError, match="tol=0 must be a number greater than 0"):
+        sb.solve(sample.X, sample.y, k=10, ridge=0.01, tol=0)
+
+
+def test_with_budget_shares_the_data() -> None:
+    sample = make_correlated(50, 20)
+    program = Program(sample.X, sample.y, l0=0.1, ridge=0.1)
+    other = program.with_budget(3)
+    assert other.form == "k+ridge"
+    assert program.form == "l0+ridge"
+    assert other.matrix is program.matrix
+    assert np.all(other.prices == 0)
+    assert np.all(program.prices == 0.1)
