@@ -36,7 +36,7 @@ class Competitor(ABC):
     forms: ClassVar[tuple[str, ...]] = ("l0+ridge",)
     reads_sparse: ClassVar[bool] = False
     most_entries: ClassVar[float] = math.inf
-    """n m above which it would need more than two minutes, or more memory than there is."""
+    """n m above which it is left out by size alone: not tried, expected to take minutes."""
 
     tolerances: ClassVar[tuple[float, ...]]
     """Tried in this order, loose to tight; the first that reaches the accuracy asked for is timed.
@@ -59,7 +59,7 @@ class Competitor(ABC):
             return "reads no sparse matrices"
         n, m = problem.shape
         if n * m > self.most_entries:
-            return f"too large: more than {self.most_entries:.0e} entries would take minutes"
+            return f"left out by size, not tried: more than {self.most_entries:.0e} entries"
         try:
             for package in self.packages:
                 importlib.import_module(package)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sparsebounds.bounds import lower_bound as lower_bound
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
+    from sparsebounds.estimators import SparseClassifier as SparseClassifier
+    from sparsebounds.estimators import SparseRegressor as SparseRegressor
+    from sparsebounds.estimators import SparseSelector as SparseSelector
     from sparsebounds.program import Program as Program
     from sparsebounds.relaxation import Relaxation as Relaxation
     from sparsebounds.relaxation import relax as relax
@@ -44,6 +47,9 @@ _HOME: dict[str, str] = {
     "Solution": "sparsebounds._solution",
     "solve": "sparsebounds._solve",
     "certify": "sparsebounds._certify",
+    "SparseClassifier": "sparsebounds.estimators",
+    "SparseRegressor": "sparsebounds.estimators",
+    "SparseSelector": "sparsebounds.estimators",
 }
 
 # Public modules.

@@ -188,7 +188,7 @@ class Program:
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
         other = copy.copy(self)
-        other.k, other.l0 = check.cardinality(k), None
+        other.k, other.l0, other.memo = check.cardinality(k), None, {}
         other.__dict__.pop("prices", None)
         return other
 

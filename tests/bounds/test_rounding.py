@@ -258,3 +258,25 @@ def test_overflow_gives_minus_infinity_not_nonsense() -> None:
     program = Program(X, np.array([1e140, -1e140]), k=1, ridge=1e-300)
     with np.errstate(all="ignore"):
         assert lower_bound(program, np.array([1e150, 1e150])) == -np.inf
+
+
+def test_a_ridge_whose_double_overflows() -> None:
+    """min (1e149 w - 1e4)^2/2 + ridge/2 w^2, whose optimum is 5e7 ridge/(ridge + 1e298)."""
+    ridge, x = 1.5e308, 1e149
+    program = Program(np.array([[x]]), [1e4], k=1, ridge=ridge)
+    exact = Fraction(1e4) ** 2 / 2 * Fraction(ridge) / (Fraction(ridge) + Fraction(x) ** 2)
+    assert Fraction(lower_bound(program, program.F.gradient(np.zeros(1)))) <= exact
+
+
+def test_a_ridge_whose_half_underflows() -> None:
+    program = Program(np.array([[1.0]]), [0.0], k=1, ridge=5e-324)
+    exact = Fraction(1e140) ** 2 / 2 * (1 + Fraction(5e-324))
+    assert Fraction(objective_up(program, np.array([1e140]))) >= exact
+    tiny = Program(np.array([[1e-150]]), [0.0], k=1, ridge=5e-324)
+    exact = Fraction(1e150) ** 2 / 2 * (Fraction(1e-150) ** 2 + Fraction(5e-324))
+    assert Fraction(objective_up(tiny, np.array([1e150]))) >= exact
+
+
+def test_balancing_the_largest_dual_vectors_stays_in_range() -> None:
+    program = Program(np.eye(4), np.arange(4.0), k=1, ridge=1.0, fit_intercept=True)
+    assert lower_bound(program, [1e150, 1e150, 1e150, -1e150]) <= null_up(program)

@@ -191,3 +191,23 @@ def test_nothing_is_fixed_at_a_useless_dual_vector() -> None:
         program = instance(seed, "squared", form)
         found = screen(program, np.full(program.n, 10.0), program.null)
         assert len(found.fixed_in) == 0
+
+
+def test_nodes_that_have_paid_more_than_they_gain() -> None:
+    """l0 + ball, one price: the direct rule within nodes whose best gain is negative."""
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(10, 5))
+        y = X @ rng.normal(size=5) + 0.3 * rng.normal(size=10)
+        program = Program(X, y, l0=10.0 ** rng.uniform(-1.5, 1.5), ball=10.0 ** rng.uniform(-1, 2))
+        inside = np.flatnonzero(rng.random(5) < 0.5)
+        # The best model whose support holds `inside`, by making those features always in.
+        free = Program(X, y, l0=program.l0, ball=program.ball, always=inside)
+        best = brute_force(free)
+        upper = best.value + program.l0 * len(inside)
+        point = dual_point(program, program.F.gradient(X @ best.w))
+        fixed = screen_at(program, point, upper * (1 + 1e-9), Node(inside=inside))
+        assert not set(fixed.fixed_out) & set(np.flatnonzero(best.w))
+        checked += len(fixed.fixed_out)
+    assert checked > 50

@@ -284,6 +284,12 @@ def test_an_oversized_file_is_refused_unread(file: Path, plain: Any) -> None:
     )
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_device_without_end_is_refused() -> None:
+    with pytest.raises(CertificateError, match="has 1001 bytes, more than the 1000"):
+        Certificate.load("/dev/zero", max_bytes=1000)
+
+
 def test_a_sparse_file_of_many_gigabytes(file: Path) -> None:
     with file.open("wb") as stream:
         stream.truncate(1 << 40)

@@ -154,3 +154,18 @@ def test_mean_is_a_weighted_mean_with_offset(name: str) -> None:
 def test_unknown_loss_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"loss='l2' is not a loss; pass one of 'huber', 'logist"):
         losses.get_loss("l2")
+
+
+@pytest.mark.parametrize("offset", [-800.0, -300.0, 0.0, 300.0, 800.0])
+def test_the_best_constant_is_found_from_afar(offset: float) -> None:
+    """Newton's steps on an exponential are 1 each, so 800 of them would be needed."""
+    y = np.array([1.0, 2.0, 3.0])
+    mean = MeanLoss(REGISTRY["poisson"](), y, np.full(3, 1 / 3), np.full(3, offset))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert mean.best_constant() == pytest.approx(math.log(2.0) - offset, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-20, 1.0, 1e10, 1e149])
+def test_the_best_constant_at_any_scale(size: float) -> None:
+    mean = MeanLoss(Squared(), size * np.array([1.0, 2.0, 4.0]), np.full(3, 1 / 3))
+    assert mean.best_constant() == pytest.approx(size * 7.0 / 3.0, rel=1e-15)

@@ -204,6 +204,66 @@ def test_warm_starts_reach_the_same_in_fewer_steps() -> None:
         assert from_start.value == pytest.approx(fresh.value, rel=1e-7)
 
 
+@pytest.mark.parametrize("loss", sorted(REGISTRY))
+def test_a_start_of_another_kind_changes_nothing_but_the_way(loss: str) -> None:
+    """An intercept, a multiplier or coefficients that this program cannot have."""
+    X, y = data("random", loss, 11)
+    program = Program(X, y, loss=loss, k=2, ridge=0.1)
+    cold = relax(program)
+    shifted = Program(X + 3.0, y, loss=loss, k=2, ball=1.0, fit_intercept=True)
+    far = Program(1e-6 * X, 1e6 * X[:, 0], k=12, ridge=1e-12, fit_intercept=True)
+    for other in (shifted, far):
+        warm = relax(program, start=relax(other))
+        assert warm.status == "optimal"
+        assert warm.value == pytest.approx(cold.value, rel=1e-7)
+        assert warm.value >= warm.dual_value
+        assert warm.b == 0.0
+        assert math.isnan(warm.eta)
+
+
+def test_optimal_means_the_documented_tolerance() -> None:
+    """A large mean, or offset, must not stand in for max(|value|, |null|)."""
+    X, y = data("random", "squared", 12)
+    counts = np.random.default_rng(0).poisson(2.0, size=20)
+    offset = np.full(20, 300.0)
+    for program in (
+        Program(X, 1e7 + y, k=2, ridge=0.1, fit_intercept=True),
+        Program(X, counts, k=2, ridge=0.1, loss="poisson", fit_intercept=True, offset=offset),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RelaxationWarning)
+            found = relax(program)
+        scale = max(abs(found.value), abs(program.null))
+        assert found.gap <= 1e-6 * scale
+        assert (found.status == "optimal") == (found.gap <= 1e-8 * scale)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_response_of_zeros_is_solved(form: Form) -> None:
+    X, _ = data("random", "squared", 13)
+    found = relax(Program(X, np.zeros(20), **settings(form, 13)))
+    assert found.status == "optimal"
+    assert found.value == 0.0
+
+
+def test_a_ball_that_does_not_bind_takes_few_steps() -> None:
+    X, y = data("random", "squared", 14)
+    for ball in (1e6, 1e10):
+        found = relax(Program(X, y, k=3, ball=ball))
+        assert found.status == "optimal"
+        assert found.stats.newton_steps <= 100
+
+
+def test_no_numpy_warning_leaks() -> None:
+    X, _ = data("random", "squared", 15)
+    counts = np.ones(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relax(Program(X, counts, k=2, ball=1e-320))
+        relax(Program(X, counts, k=2, ridge=1.0, loss="poisson", offset=np.full(20, 800.0)))
+
+
 def test_stops_on_time_and_on_interruption_with_valid_bounds() -> None:
     sample = make_correlated(200, 2000, 0.9, random_state=2)
     program = Program(sample.X, sample.y, k=10, ridge=1e-4)
@@ -262,6 +322,12 @@ def test_bad_arguments(wrong: float) -> None:
     if wrong <= 0:
         with pytest.raises(ValueError, match=r"time_limit=.* greater than 0"):
             relax(program, time_limit=wrong)
+    with pytest.raises(ValueError, match=r"tol='x' must be a number"):
+        relax(program, tol="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"program is a ndarray; pass a sparsebounds.Program"):
+        relax(np.eye(2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"start is a ndarray; pass what relax returned"):
+        relax(program, start=np.zeros(2))  # type: ignore[arg-type]
     other = relax(random_program(1, most_columns=1))
     wide = Program(np.eye(4), np.ones(4), k=1, ridge=1.0)
     with pytest.raises(ValueError, match=r"start has .* coefficients, but the program 4"):

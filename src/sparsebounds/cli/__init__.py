@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from sparsebounds._version import __version__
+from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.solve import solve
 from sparsebounds.cli.verify import verify
 
 app = typer.Typer(
@@ -17,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.command()(demo)
+app.command()(solve)
+app.command()(certify)
 app.command()(verify)
 
 

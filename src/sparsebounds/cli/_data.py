@@ -21,6 +21,8 @@ class Table:
     y: Any
     weights: Any = None
     offset: Any = None
+    names: tuple[str, ...] | None = None
+    """The features' names; in a .npy file, their column numbers there."""
 
 
 def read_table(
@@ -28,8 +30,9 @@ def read_table(
 ) -> Table:
     """The file's features X and its response y, the column or array named `target`.
 
-    A .npz file holds arrays X and y (or one named by `target`); a .npy file a matrix whose
-    column number `target` is y; anything else is read as CSV with a header.
+    A .npz file holds arrays X and y (or one named by `target`) and perhaps feature_names; a
+    .npy file a matrix whose column number `target` is y; anything else is read as CSV with a
+    header.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist.")
@@ -55,11 +58,12 @@ def read_table(
         np.asarray(picked["--target"]),
         picked.get("--weights"),
         picked.get("--offset"),
+        tuple(features),
     )
 
 
 def _read_npz(path: Path, target: str | None, weights: str | None, offset: str | None) -> Table:
-    arrays = _load(path, ".npz")
+    arrays = load_arrays(path, ".npz")
     if not isinstance(arrays, dict):
         raise InputError(f"{path} holds one array, not an archive; name it .npy.")
     wanted = {"X": "X", "y": target or "y", "weights": weights, "offset": offset}
@@ -67,10 +71,12 @@ def _read_npz(path: Path, target: str | None, weights: str | None, offset: str |
         if name is not None and name not in arrays:
             held = ", ".join(arrays) or "nothing"
             raise InputError(f"{path} has no array {name!r}; it holds {held}.")
-    return Table(**{role: arrays[name] for role, name in wanted.items() if name is not None})
+    chosen = {role: arrays[name] for role, name in wanted.items() if name is not None}
+    names = arrays.get("feature_names")
+    return Table(**chosen, names=None if names is None else tuple(names.astype(str).tolist()))
 
 
-def _load(path: Path, kind: str) -> Any:
+def load_arrays(path: Path, kind: str) -> Any:
     """The array in a .npy file, or a dictionary of those in a .npz file."""
     try:
         content = np.load(path, allow_pickle=False)
@@ -83,7 +89,7 @@ def _load(path: Path, kind: str) -> Any:
 
 
 def _npy_columns(path: Path) -> dict[str, Any]:
-    array = _load(path, ".npy")
+    array = load_arrays(path, ".npy")
     if isinstance(array, dict):
         raise InputError(f"{path} is an archive of arrays; name it .npz.")
     if array.ndim != 2:

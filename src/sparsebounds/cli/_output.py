@@ -1,18 +1,30 @@
-"""Consoles, and errors as one sentence with exit code 2."""
+"""Consoles, exit codes, one JSON object, and errors as one sentence with exit code 2."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
+
+from sparsebounds._errors import InputError
+
+if TYPE_CHECKING:
+    from sparsebounds.relaxation import Progress
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
-OK, REFUSED, BAD_INPUT = 0, 1, 2
+OK, REFUSED, BAD_INPUT, BOUNDED = 0, 1, 2, 3
+
+WIDEST = 80
+"""Columns of tables and prose; a wider terminal does not make longer lines."""
 
 
 @contextmanager
@@ -23,3 +35,50 @@ def sentences() -> Iterator[None]:
     except (ValueError, TypeError, OSError) as error:
         errors.print(f"[bold red]Error:[/] {escape(str(error))}")
         raise typer.Exit(BAD_INPUT) from error
+
+
+def say(text: RenderableType = "") -> None:
+    """Print prose or a table for a reader."""
+    console.print(text, width=min(WIDEST, console.width))
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON object on one line; what is not finite is null, as JSON has no infinity."""
+    print(json.dumps(finite(document), allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """The same value, with None for every number that is not finite."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def check_writable(**paths: Path | None) -> None:
+    """Refuse a file that cannot be written before the work rather than after it."""
+    for option, path in paths.items():
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"--{option} {path}: the folder {path.parent} does not exist.")
+        if path is not None and path.is_dir():
+            raise InputError(f"--{option} {path} is a folder; name a file.")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[Progress], None] | None]:
+    """A spinner on standard error with the bounds so far; nothing where that is no terminal."""
+    if not errors.is_terminal:
+        yield None
+        return
+    with errors.status(f"{what} ...") as status:
+
+        def report(now: Progress) -> None:
+            status.update(
+                f"{what}: relaxed value {now.value:.6g}, proved lower bound {now.lower:.6g}, "
+                f"{now.working_set} features at work, {now.seconds:.1f} s"
+            )
+
+        yield report

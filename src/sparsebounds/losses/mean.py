@@ -58,7 +58,7 @@ class MeanLoss:
     def best_constant(self) -> float:
         """argmin_b F(b, ..., b), by Newton steps kept inside a bracket that bisection shrinks."""
         xp = namespace(self.y)
-        lo, hi, b, reach = -math.inf, math.inf, 0.0, 1.0
+        lo, hi, b, reach = -math.inf, math.inf, 0.0, 64.0
         for iteration in range(400):
             z = xp.full_like(self.y, b)
             slope = float(xp.sum(self.gradient(z)))
@@ -68,13 +68,17 @@ class MeanLoss:
             bend = float(xp.sum(self.curvature(z)))
             # Far up an exponential Newton's steps are 1 each: now and then another kind is taken.
             step = b - slope / bend if bend > 0 and iteration % 8 != 7 else math.nan
-            if not lo < step < hi:
-                if math.isinf(lo) or math.isinf(hi):
+            if abs(step - b) <= 4e-16 * abs(b):
+                return b
+            # Far down it they know no measure: outside a bracket none is longer than `reach`.
+            open_end = math.isinf(lo) or math.isinf(hi)
+            if not lo < step < hi or (open_end and abs(step - b) > reach):
+                if open_end:
                     step = b - math.copysign(reach, slope)
-                    reach *= 2.0
+                    reach *= 16.0
                 else:
                     step = 0.5 * (lo + hi)
-            if abs(step - b) <= 4e-16 * abs(b) or not lo < step < hi:
+            if not lo < step < hi:
                 return b
             b = step
         return b

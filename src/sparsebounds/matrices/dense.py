@@ -24,6 +24,9 @@ from sparsebounds.matrices.base import (
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
 
+SLIVER = 32
+"""Rows (or columns) in a block at least."""
+
 
 class DenseMatrix(Matrix):
     """A view of the caller's array."""
@@ -81,13 +84,15 @@ class DenseMatrix(Matrix):
         """(rows, columns, float64 block) over the whole matrix, in storage order: one pass."""
         n, m = self.shape
         self.passes += 1.0
+        # Along the axis of storage as far as the block goes, but never a sliver of one or two
+        # rows: a product with so few runs at a fraction of the speed.
         if self._by_rows:
-            step = max(1, BLOCK // m)
-            for start in range(0, n, step):
-                rows = slice(start, min(n, start + step))
-                yield rows, slice(0, m), self._array[rows].astype(np.float64, copy=False)
+            tall = min(n, max(SLIVER, BLOCK // m))
+            wide = min(m, max(1, BLOCK // tall))
         else:
-            step = max(1, BLOCK // n)
-            for start in range(0, m, step):
-                cols = slice(start, min(m, start + step))
-                yield slice(0, n), cols, self._array[:, cols].astype(np.float64, copy=False)
+            wide = min(m, max(SLIVER, BLOCK // n))
+            tall = min(n, max(1, BLOCK // wide))
+        for top in range(0, n, tall):
+            for left in range(0, m, wide):
+                rows, cols = slice(top, min(n, top + tall)), slice(left, min(m, left + wide))
+                yield rows, cols, self._array[rows, cols].astype(np.float64, copy=False)

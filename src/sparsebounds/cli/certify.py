@@ -1,0 +1,108 @@
+"""sparsebounds certify: how far from the best possible is a model, whoever found it?"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from sparsebounds.cli import _options as options
+from sparsebounds.cli._data import read_table
+from sparsebounds.cli._model import load_model
+from sparsebounds.cli._options import Parameters, listed
+from sparsebounds.cli._output import (
+    BOUNDED,
+    OK,
+    check_writable,
+    print_json,
+    progress,
+    say,
+    sentences,
+)
+from sparsebounds.cli._show import bounds_record, bounds_table, bounds_words, status_words
+
+
+def certify(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of solve --out, a CSV with columns feature and coef (the intercept in a "
+            "row named (intercept)), or a .npy vector (the intercept last)."
+        ),
+    ],
+    data: options.Data,
+    target: options.Target = None,
+    k: options.K = None,
+    l0: options.L0 = None,
+    ridge: options.Ridge = None,
+    ball: options.Ball = None,
+    loss: options.LossName = None,
+    intercept: options.Intercept = None,
+    standardize: options.Standardize = None,
+    weights: options.Weights = None,
+    offset: options.Offset = None,
+    always: options.Always = None,
+    never: options.Never = None,
+    positive: options.Positive = None,
+    tol: options.Tolerance = 1e-4,
+    time_limit: options.TimeLimit = None,
+    certificate: options.CertificateFile = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Prove how far a model, from any tool, is from the best possible.
+
+    What is not given is as in the file, where solve --out wrote it, else as in solve.
+
+    Exit code 0: optimal to --tol, proved. 3: the proved gap is wider. 2: bad input, or a model
+    that breaks a constraint.
+
+    Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
+    """
+    from sparsebounds import certify as prove
+    from sparsebounds._solution import relative_gap
+    from sparsebounds.relaxation import RelaxationWarning, relax
+
+    with sentences():
+        check_writable(certificate=certificate)
+        loaded = load_model(model)
+        table = read_table(data, target, weights, offset)
+        parameters = (loaded.parameters or Parameters()).changed(
+            loss=loss,
+            k=k,
+            l0=l0,
+            ridge=ridge,
+            ball=ball,
+            fit_intercept=intercept,
+            standardize=standardize,
+            positive=positive,
+            always=listed("--always", always, table),
+            never=listed("--never", never, table),
+        )
+        program = parameters.program(table)
+        coef, b = loaded.placed(program)
+        with progress("Proving") as callback, warnings.catch_warnings():
+            # Stopped early it still proves a bound, and the gap below says how good.
+            warnings.simplefilter("ignore", RelaxationWarning)
+            # As tight as solve makes it, so that its own models get their own bounds back.
+            relaxed = relax(
+                program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback
+            )
+            proof = prove(program, coef, b, relaxation=relaxed)
+    relative = relative_gap(proof.gap, proof.upper, program.null)
+    status = "optimal" if relative <= tol else "bounded"
+    sides = (program, proof.lower, proof.upper, relative)
+    if as_json:
+        print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
+    else:
+        summary = bounds_table(*sides)
+        summary.add_row("status", status_words(status, tol))
+        say(f"[bold]{escape(program.describe())}[/]\n")
+        say(summary)
+        say(f"\n{bounds_words(*sides)}")
+    with sentences():
+        if certificate is not None:
+            proof.save(certificate)
+    raise typer.Exit(OK if status == "optimal" else BOUNDED)

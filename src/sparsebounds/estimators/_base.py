@@ -1,0 +1,134 @@
+"""What the estimators share: parameters, input, and the way to `solve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsebounds import _validate as check
+from sparsebounds._array import Vector
+from sparsebounds._errors import InputError
+from sparsebounds._solution import Solution
+from sparsebounds._solve import solve
+from sparsebounds.estimators._ridge import auto_ridge
+from sparsebounds.losses import Loss, get_loss
+from sparsebounds.matrices import as_matrix
+
+DEFAULT_K = 10
+
+
+class SparseEstimator(BaseEstimator):
+    """Parameters of a sparse program, as scikit-learn keeps them: assigned, and read by `fit`."""
+
+    def __init__(
+        self,
+        k: int | None = DEFAULT_K,
+        *,
+        l0: Any = None,
+        ridge: Any = "auto",
+        ball: float | None = None,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        positive: Any = False,
+        always: Any = None,
+        never: Any = None,
+        tol: float = 1e-4,
+        time_limit: float | None = None,
+    ) -> None:
+        self.k = k
+        self.l0 = l0
+        self.ridge = ridge
+        self.ball = ball
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.always = always
+        self.never = never
+        self.tol = tol
+        self.time_limit = time_limit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
+        """X, y and their weights, checked, without the rows of weight 0."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
+            **options,
+        )
+        weights, keep = check.sample_weights(sample_weight, X.shape[0])
+        return (X, y, weights) if keep is None else (X[keep], y[keep], weights)
+
+    def _ridge_for(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> Any:
+        """The ridge of the program: as given, by the rule, or None beside a ball."""
+        if not isinstance(self.ridge, str):
+            return self.ridge
+        if self.ridge != "auto":
+            raise InputError(f"ridge={self.ridge!r} must be a number greater than 0, or 'auto'.")
+        if self.ball is not None:
+            return None
+        return auto_ridge(
+            as_matrix(X)[0],
+            y,
+            weights,
+            loss,
+            fit_intercept=bool(self.fit_intercept),
+            standardize=bool(self.standardize),
+        )
+
+    def _solve(
+        self, X: Any, y: Vector, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
+    ) -> Solution:
+        """One of the `problems` that a fit consists of, which share the time."""
+        k = self.k
+        if self.l0 is not None:
+            if k is not None and k != DEFAULT_K:
+                raise InputError(f"Both k={k} and l0={self.l0} were given; set k=None to use l0.")
+            k = None
+        return solve(
+            X,
+            y,
+            k=k,
+            l0=self.l0,
+            ridge=ridge,
+            ball=self.ball,
+            loss=loss,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            sample_weight=weights,
+            positive=self.positive,
+            always=self.always,
+            never=self.never,
+            feature_names=getattr(self, "feature_names_in_", None),
+            time_limit=None if self.time_limit is None else self.time_limit / problems,
+        )
+
+    def _linear(self, X: Any) -> Vector:
+        """X coef + intercept for new rows, one column a model."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        return np.asarray(safe_sparse_dot(X, self.coef_.T)) + self.intercept_
+
+
+def chosen_loss(loss: str | Loss, *, two_class: bool, allowed: str) -> Loss:
+    """The loss by name or instance, where it is of the kind that the estimator can use."""
+    chosen = get_loss(loss)
+    if chosen.two_class != two_class:
+        raise InputError(f"loss={loss!r} does not fit this estimator; pass {allowed}.")
+    return chosen

@@ -1,0 +1,159 @@
+"""SparseClassifier: linear classification with few features, and a proof of how good it is."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import InputError
+from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
+from sparsebounds.losses import Loss
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    return bool(getattr(estimator.loss, "name", estimator.loss) == "logistic")
+
+
+class SparseClassifier(ClassifierMixin, SparseEstimator):
+    """Linear classification with at most k features (or a price l0 each), certified.
+
+    Two classes are one problem, in which the larger label (in sorted order) is coded +1 and the
+    other -1. More classes are one problem each, one against the rest: every class has its own at
+    most k features, its own bounds and its own certificate.
+
+    Parameters
+    ----------
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, tol
+        As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
+        standardized columns.
+    loss : "logistic", "squared_hinge" or a two-class `sparsebounds.losses.Loss`
+        Probabilities come with the logistic loss only.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights, by label. "balanced" gives all classes the same total.
+    time_limit : float, optional
+        Seconds for the whole fit, shared evenly by the classes.
+
+    Attributes
+    ----------
+    classes_
+        The labels, sorted.
+    coef_, intercept_
+        In the units of X, of shapes (1, m) and (1,), or a row a class.
+    upper_, lower_, gap_ : float, or an array with one a class
+        As in `SparseRegressor`, for the coded response.
+    status_ : str
+        "optimal" where every gap is proved to be at most tol, else "bounded".
+    certificate_, solution_
+        One of each, or a list with one a class. With two classes `certificate_.verify(X, y,
+        sample_weight)` checks the proof on the training data; with more, certificate c is about
+        `y == classes_[c]`. The weights are those after `class_weight`.
+    ridge_, n_iter_, n_features_in_, feature_names_in_
+        As in `SparseRegressor`.
+    """
+
+    def __init__(
+        self,
+        k: int | None = DEFAULT_K,
+        *,
+        l0: Any = None,
+        ridge: Any = "auto",
+        ball: float | None = None,
+        loss: str | Loss = "logistic",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        positive: Any = False,
+        always: Any = None,
+        never: Any = None,
+        tol: float = 1e-4,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+    ) -> None:
+        super().__init__(
+            k,
+            l0=l0,
+            ridge=ridge,
+            ball=ball,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            positive=positive,
+            always=always,
+            never=never,
+            tol=tol,
+            time_limit=time_limit,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the model of each class and prove how good it is."""
+        allowed = "'logistic' or 'squared_hinge'"
+        loss = chosen_loss(self.loss, two_class=True, allowed=allowed)
+        X, y, weights = self._read(X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                "y holds one class only (rows of weight 0 left out); "
+                "a classifier needs rows of at least two."
+            )
+        weights = weights * self._class_weights(codes, weights)[codes]
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        coded = [np.where(codes == c, 1.0, -1.0) for c in positives]
+        self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
+        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
+
+        self.coef_ = np.array([solution.coef for solution in found])
+        self.intercept_ = np.array([solution.intercept for solution in found])
+        self.upper_ = _one_or_all(np.array([solution.upper for solution in found]))
+        self.lower_ = _one_or_all(np.array([solution.lower for solution in found]))
+        self.gap_ = _one_or_all(np.array([solution.rel_gap for solution in found]))
+        proved = all(solution.status == "optimal" for solution in found)
+        self.status_ = "optimal" if proved else "bounded"
+        self.certificate_ = _one_or_all([solution.certificate for solution in found])
+        self.solution_ = _one_or_all(found)
+        self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """The linear predictor: one number a row for two classes, else one a row and class."""
+        z = self._linear(X)
+        return z[:, 0] if z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else np.argmax(z, axis=1)]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Vector:
+        """The logarithm of `predict_proba`, exact where that underflows."""
+        z = self._linear(X)
+        if z.shape[1] == 1:
+            return -np.logaddexp(0.0, np.hstack((z, -z)))
+        each = -np.logaddexp(0.0, -z)
+        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Vector:
+        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def _class_weights(self, codes: Index, weights: Vector) -> Vector:
+        """The factor of each class; "balanced" counts rows with their weights."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            mass = np.bincount(codes, weights)
+            return np.asarray(mass.sum() / (len(mass) * mass))
+        labels = self.classes_[codes]
+        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=labels))
+
+
+def _one_or_all(values: Any) -> Any:
+    """The only entry, or all of them."""
+    return values[0] if len(values) == 1 else values

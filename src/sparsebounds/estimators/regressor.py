@@ -1,0 +1,97 @@
+"""SparseRegressor: the best linear model with few features, and a proof of how good it is."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from sparsebounds._array import Vector
+from sparsebounds.estimators._base import SparseEstimator, chosen_loss
+
+
+class SparseRegressor(RegressorMixin, SparseEstimator):
+    """Linear regression with at most k features (or a price l0 each), certified.
+
+    Parameters
+    ----------
+    k : int, default 10
+        The largest number of features used. More than there are columns means all of them.
+    l0 : float or one number a feature, optional
+        A price for each feature in place of k, which is then left at its default or None.
+    ridge : "auto", float or one number a feature
+        Adds ridge/2 w^2. "auto": curvature of the loss * mean square of a column / sqrt(n), which
+        is 1/sqrt(n) for the squared loss on standardized columns whatever the units of y; n is
+        the sum of the sample weights. It shrinks a coefficient by about one standard error.
+        Larger values shrink more and narrow the certified gap.
+    ball : float, optional
+        The constraint |w|^2 <= ball in place of the ridge.
+    loss : "squared", "huber", "poisson" or a `sparsebounds.losses.Loss`
+        Huber's delta is in the units of y; Poisson predicts exp(linear predictor).
+    fit_intercept : bool
+    standardize : bool
+        Pose the problem on columns of mean 0 and variance 1, so that units do not matter.
+    positive : bool or mask
+        Ask for coefficients >= 0.
+    always, never : indices or names, optional
+        Features in every model (not counted in k, free of l0) and in none.
+    tol : float
+        The relative gap up to which a model is called optimal.
+    time_limit : float, optional
+        Seconds. What is found by then comes with valid bounds.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The model in the units of X and y.
+    upper_, lower_ : float
+        The model's objective, and a proved bound: no model that obeys the constraints has a
+        smaller one. The objective is the weighted mean of the loss, plus ridge and prices, with
+        w the coefficients on the standardized columns (where `standardize`).
+    gap_ : float
+        (upper_ - lower_) / max(|upper_|, |objective without features|).
+    status_ : str
+        "optimal" where gap_ <= tol is proved, else "bounded".
+    certificate_ : Certificate
+        The proof; `certificate_.verify(X, y, sample_weight)` checks it on the training data.
+    solution_ : Solution
+        All that `sparsebounds.solve` returned.
+    ridge_
+        The ridge used; None with a ball.
+    n_iter_ : int
+        Newton steps.
+    n_features_in_, feature_names_in_
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the model and prove how good it is."""
+        allowed = "'squared', 'huber' or 'poisson'"
+        loss = chosen_loss(self.loss, two_class=False, allowed=allowed)
+        X, y, weights = self._read(X, y, sample_weight, y_numeric=True)
+        y = y.astype(np.float64, copy=False)
+        self.ridge_ = self._ridge_for(X, y, weights, loss)
+        solution = self._solve(X, y, weights, loss, self.ridge_)
+        self.coef_ = solution.coef
+        self.intercept_ = solution.intercept
+        self.upper_ = solution.upper
+        self.lower_ = solution.lower
+        self.gap_ = solution.rel_gap
+        self.status_ = solution.status
+        self.certificate_ = solution.certificate
+        self.solution_ = solution
+        self.n_iter_ = solution.stats.newton_steps
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """The response expected for each row: exp of the linear predictor for Poisson."""
+        z = self._linear(X)
+        if self.certificate_.problem.loss != "poisson":
+            return z
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(z))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = getattr(self.loss, "name", self.loss) == "poisson"
+        return tags

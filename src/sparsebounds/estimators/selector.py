@@ -1,0 +1,71 @@
+"""SparseSelector: the columns that the best sparse model uses, as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsebounds._array import Mask
+from sparsebounds.estimators._base import SparseEstimator
+from sparsebounds.estimators.classifier import SparseClassifier
+from sparsebounds.estimators.regressor import SparseRegressor
+from sparsebounds.losses import get_loss
+
+
+class SparseSelector(SelectorMixin, SparseEstimator):
+    """Keep the columns of the best model with at most k features (or a price l0 each).
+
+    Parameters
+    ----------
+    loss : "squared", "huber", "poisson", "logistic", "squared_hinge" or a `Loss`
+        The last two select for a classifier. With more than two classes the columns kept are
+        those of any class against the rest, each with at most k.
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, tol, time_limit
+        As in `SparseRegressor`.
+
+    Attributes
+    ----------
+    estimator_
+        The fitted `SparseRegressor` or `SparseClassifier`, with its predictions.
+    support_ : mask
+        The columns kept. `get_support(indices=True)` gives their positions.
+    upper_, lower_, gap_, status_, certificate_, solution_, ridge_, n_iter_
+        Those of `estimator_`.
+    n_features_in_, feature_names_in_
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the model whose columns are kept."""
+        kind = SparseClassifier if get_loss(self.loss).two_class else SparseRegressor
+        self.estimator_ = model = kind(**self.get_params(deep=False)).fit(X, y, sample_weight)
+        self.n_features_in_ = model.n_features_in_
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+        self.support_ = np.zeros(self.n_features_in_, dtype=np.bool_)
+        for solution in solutions:
+            self.support_[solution.support] = True
+        self.upper_ = model.upper_
+        self.lower_ = model.lower_
+        self.gap_ = model.gap_
+        self.status_ = model.status_
+        self.certificate_ = model.certificate_
+        self.solution_ = model.solution_
+        self.ridge_ = model.ridge_
+        self.n_iter_ = model.n_iter_
+        return self
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        mask: Mask = self.support_
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
