@@ -5,8 +5,8 @@ of 1, a signal of 5 times the noise's variance. l0 is given as a fraction of
 
     l0_max = max_j (x_j.F'(0))^2 / (2 (L |x_j|^2 / n + ridge)),    L the curvature of the loss,
 
-the price above which no single column pays for itself. X is a C-ordered float64 array, as NumPy
-makes them, unless the problem says otherwise.
+the price above which no single column pays for itself. X is a float64 array that each method is
+handed in the memory order it likes: by columns, for ours and most others.
 """
 
 from __future__ import annotations
@@ -78,9 +78,13 @@ class Problem:
         X = self.X
         if self.standardize:
             X = X / np.sqrt(np.mean(X * X, axis=0))
-        if not self.sparse:
-            X = np.asarray(X, order=order)  # type: ignore[call-overload]
-        return replace(self, X=X, standardize=False)
+        return replace(self, X=X, standardize=False).stored(order)
+
+    def stored(self, order: str) -> Problem:
+        """The same problem with a dense X in this memory order."""
+        if self.sparse:
+            return self
+        return replace(self, X=np.asarray(self.X, order=order))  # type: ignore[call-overload]
 
     def tiny(self) -> Problem:
         """A corner of the problem, of the same types: what a compiler is warmed up with."""

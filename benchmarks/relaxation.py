@@ -68,6 +68,7 @@ def measure(name: str, problem: Problem, say: Say) -> Row:
 
 def ours(name: str, problem: Problem) -> tuple[Row, Program]:
     """relax and Program, timed apart; every run of relax has a Program of its own."""
+    problem = problem.stored("F")
     setups: list[float] = []
     last: list[tuple[Program, Relaxation]] = []
 

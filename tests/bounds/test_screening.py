@@ -184,6 +184,11 @@ def test_bad_upper_is_refused() -> None:
     program = random_program(0)
     with pytest.raises(ValueError, match="upper is NaN"):
         screen(program, np.zeros(program.n), float("nan"))
+    with pytest.raises(TypeError, match="must be a number: the objective of a feasible model"):
+        screen(program, np.zeros(program.n), "low")
+    a = program.F.gradient(np.zeros(program.n))
+    with pytest.raises(ValueError, match="is below the proved lower bound"):
+        screen(program, a, -1e9)
 
 
 def test_nothing_is_fixed_at_a_useless_dual_vector() -> None:

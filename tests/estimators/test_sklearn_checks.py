@@ -11,8 +11,12 @@ import sparsebounds as sb
 ESTIMATORS = [
     sb.SparseRegressor(),
     sb.SparseRegressor(loss="poisson"),
+    sb.SparseRegressor(loss="huber", k=2, standardize=False),
+    sb.SparseRegressor(l0=0.01, ball=1.0),
     sb.SparseClassifier(),
+    sb.SparseClassifier(loss="squared_hinge", k=2),
     sb.SparseSelector(),
+    sb.SparseSelector(k=2, ridge=0.1),
 ]
 
 

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError
+from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._rounding import down, up
 from sparsebounds.bounds.dual import DualPoint, dual_point
 from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.program import Program
 
@@ -59,7 +61,18 @@ def screen(program: Program, a: Vector, upper: float) -> Screening:
     upper : float
         The objective of any feasible model, or a bound above it.
     """
-    return screen_at(program, dual_point(program, a), upper)
+    if isinstance(upper, bool) or not isinstance(upper, Real):
+        raise InputTypeError(
+            f"upper={upper!r} must be a number: the objective of a feasible model."
+        )
+    point, upper = dual_point(program, a), float(upper)
+    lower = bound_at(program, point)
+    if upper < lower - 1e-9 * max(abs(upper), abs(lower)):
+        raise InputError(
+            f"upper={upper!r} is below the proved lower bound {lower!r}, so no model attains it; "
+            "pass the objective of a feasible model."
+        )
+    return screen_at(program, point, upper)
 
 
 def screen_at(program: Program, point: DualPoint, upper: float, node: Node = ROOT) -> Screening:

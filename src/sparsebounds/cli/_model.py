@@ -198,7 +198,7 @@ def _from_document(document: Any) -> SavedModel:
     bounds = _record(document, "bounds")
     return SavedModel(
         features=tuple(names),
-        coef=tuple(_number(value, "coef") for value in coef),
+        coef=tuple(_number(value, f"coef[{i}]") for i, value in enumerate(coef)),
         intercept=_number(document.get("intercept"), "intercept"),
         classes=None if classes is None else (classes[0], classes[1]),
         lower=_bound(bounds, "lower"),
@@ -260,7 +260,7 @@ def _bound(bounds: dict[str, Any], key: str) -> float:
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300:
-        raise InputError(f"{name} must be finite numbers only.")
+        raise InputError(f"{name} must be a finite number.")
     return float(value)
 
 

@@ -67,7 +67,7 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     table.add_row("objective without features", f"{program.null:.{DIGITS}g}")
     table.add_row("objective", rounded_up(upper))
     table.add_row("proved lower bound", rounded_down(lower))
-    table.add_row("relative gap", percent_up(relative))
+    table.add_row("relative gap", f"{percent_up(relative)} of {_scale(program, upper)}")
     return table
 
 
@@ -77,17 +77,19 @@ def bounds_words(program: Program, lower: float, upper: float, relative: float) 
         return f"This model has an objective of {rounded_up(upper)}; no lower bound was proved."
     return (
         f"No {_rivals(program)} can have an objective below {rounded_down(lower)}; this one has "
-        f"{rounded_up(upper)}: at most {percent_up(relative)} from the best possible."
+        f"{rounded_up(upper)}: at most {rounded_up(upper - lower, 2)} from the best possible, "
+        f"{percent_up(relative)} of {_scale(program, upper)}."
     )
 
 
 def features_words(program: Program, solution: Solution) -> str:
     """How many features are proved in or out, in a sentence; empty where none is."""
-    counts = ((len(solution.fixed_in), "in every"), (len(solution.fixed_out), "in no"))
-    clauses = [f"{count} to be {where}" for count, where in counts if count]
+    inside, outside = len(solution.fixed_in), len(solution.fixed_out)
+    clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []
+    clauses += [f"{outside} {'is' if outside == 1 else 'are'} in no best model"] if outside else []
     if not clauses:
         return ""
-    return f"Of {program.m} features, {' and '.join(clauses)} best model, proved."
+    return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
 
 
 def status_words(status: str, tol: float) -> str:
@@ -126,6 +128,12 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "problem": program.describe(),
         "message": bounds_words(program, lower, upper, relative),
     }
+
+
+def _scale(program: Program, upper: float) -> str:
+    """What relative gaps are relative to: the larger of two objectives."""
+    larger = abs(upper) > abs(program.null)
+    return "its objective" if larger else "the objective without features"
 
 
 def _rivals(program: Program) -> str:

@@ -123,7 +123,7 @@ class SparseEstimator(BaseEstimator):
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
-        return np.asarray(safe_sparse_dot(X, self.coef_.T)) + self.intercept_
+        return np.asarray(safe_sparse_dot(X, self.coef_.T) + self.intercept_)
 
 
 def chosen_loss(loss: str | Loss, *, two_class: bool, allowed: str) -> Loss:

@@ -1,0 +1,298 @@
+"""sparsebounds solve: a model and its proof, exit codes scripts can use, and sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sparsebounds as sb
+from sparsebounds.certificates import Certificate
+from sparsebounds.cli import _output
+from sparsebounds.cli._model import load_model
+
+Invoke = Callable[..., Any]
+FEATURES = ["age", "dose", "weight", "pulse", "bmi", "a, b"]
+
+
+def answer(result: Any) -> dict[str, Any]:
+    """The one JSON object printed, without NaN or infinity."""
+    assert result.stdout.count("\n") == 1
+    document: dict[str, Any] = json.loads(result.stdout, parse_constant=pytest.fail)
+    return document
+
+
+def said(result: Any) -> str:
+    return " ".join(result.output.split())
+
+
+# A model.
+
+
+def test_a_model_in_words(invoke: Invoke, numbers: Path) -> None:
+    result = invoke("solve", numbers, "--target", "score", "-k", 2, "--tol", 0.05)
+    assert result.exit_code == 0
+    text = said(result)
+    assert "squared loss on 60 x 6 data with at most 2 nonzero coefficients, ridge=0.1" in text
+    for part in ("age", "dose", "(intercept)", "objective without features", "passes over the"):
+        assert part in text
+    assert "No model with at most 2 features can have an objective below" in text
+    assert "Proved: of the 6 features, 2 are in every best model and 4 are in no best model" in text
+    assert "optimal, proved to a relative gap of 0.05" in text
+    assert "pulse" not in text
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_json_is_what_solve_finds(invoke: Invoke, numbers: Path) -> None:
+    result = invoke("solve", numbers, "--target", "score", "-k", 2, "--json", "--tol", 1e-9)
+    found, frame = answer(result), pl.read_csv(numbers)
+    solution = sb.solve(
+        frame[FEATURES], frame["score"], k=2, ridge=0.1, fit_intercept=True, standardize=True
+    )
+    assert found["features"] == ["age", "dose"]
+    assert found["coef"] == pytest.approx(solution.coef[solution.support].tolist())
+    assert found["intercept"] == pytest.approx(solution.intercept)
+    assert found["upper"] == pytest.approx(solution.upper)
+    assert found["lower"] == pytest.approx(solution.lower, rel=1e-5)
+    assert found["gap"] == found["upper"] - found["lower"]
+    assert found["rel_gap"] == found["gap"] / found["null"]
+    assert found["fixed_in"] == ["age", "dose"]
+    assert set(found["fixed_out"]) <= set(FEATURES[2:])
+    assert found["classes"] is None
+    assert found["passes"] > 0
+    assert found["seconds"] >= 0
+    assert found["problem"].startswith("squared loss on 60 x 6 data")
+    assert found["message"].startswith("No model with at most 2 features")
+
+
+def test_exit_codes_tell_optimal_from_bounded(invoke: Invoke, numbers: Path) -> None:
+    common = ("solve", numbers, "--target", "score", "-k", 2, "--json")
+    wide = invoke(*common, "--tol", 0.5)
+    assert (wide.exit_code, answer(wide)["status"]) == (0, "optimal")
+    narrow = invoke(*common, "--tol", 1e-13)
+    assert (narrow.exit_code, answer(narrow)["status"]) == (3, "bounded")
+    text = said(invoke(*common[:-1], "--tol", 1e-13))
+    assert "bounded: the proved gap is wider than 1e-13" in text
+
+
+def test_defaults_are_ten_features_and_a_ridge(invoke: Invoke, numbers: Path) -> None:
+    problem = answer(invoke("solve", numbers, "--target", "score", "--json"))["problem"]
+    assert problem.endswith(
+        "at most 10 nonzero coefficients, ridge=0.1, an intercept, standardized columns"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "clause", "words"),
+    [
+        (("--l0", 0.1), "a price l0=0.1 per nonzero", "No model, whatever its number of features,"),
+        (("-k", 1, "--ball", 2), "|w|^2 <= 2", "at most 1 feature that obeys the constraints can"),
+        (("-k", 2, "--no-intercept", "--no-standardize"), "ridge=0.1", "at most 2 features can"),
+        (("-k", 2, "--positive"), "nonnegative", "features that obey"),
+        (("-k", 1, "--always", "bmi,a, b"), "at most 1", "at most 1 feature besides the 2 always"),
+    ],
+)
+def test_forms(
+    invoke: Invoke, numbers: Path, options: tuple[Any, ...], clause: str, words: str
+) -> None:
+    if "--always" in options:
+        options = (*options[:-1], "bmi", "--always", "a, b")
+    found = answer(invoke("solve", numbers, "--target", "score", *options, "--json"))
+    assert clause in found["problem"]
+    assert words.replace("obey", "obeys").replace("obeyss", "obeys") in found["message"]
+    if "--no-intercept" in options:
+        assert found["intercept"] == 0
+
+
+def test_features_always_and_never(invoke: Invoke, numbers: Path) -> None:
+    common = ("solve", numbers, "--target", "score", "-k", 1, "--json")
+    found = answer(invoke(*common, "--always", "bmi, pulse", "--never", "age"))
+    assert {"bmi", "pulse", "dose"} == set(found["features"])
+    # A name with a comma in it.
+    assert "a, b" in answer(invoke(*common, "--always", "a, b"))["features"]
+
+
+def test_weights_and_offset(invoke: Invoke, trial: Path) -> None:
+    data = trial.with_name("weighted.csv")
+    frame = pl.read_csv(trial).drop("fate").with_columns(start=pl.col("dose") * 0.5)
+    frame.write_csv(data)
+    common = ("solve", data, "--target", "score", "-k", 2, "--json")
+    found = answer(invoke(*common, "--weights", "count", "--offset", "start"))
+    program = sb.Program(
+        frame[FEATURES],
+        frame["score"],
+        k=2,
+        ridge=0.1,
+        fit_intercept=True,
+        standardize=True,
+        sample_weight=frame["count"],
+        offset=frame["start"],
+    )
+    coef = np.zeros(6)
+    coef[[FEATURES.index(name) for name in found["features"]]] = found["coef"]
+    assert program.objective(coef, found["intercept"]) == pytest.approx(found["upper"])
+
+
+def test_labels_of_words(invoke: Invoke, words: Path) -> None:
+    result = invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic")
+    assert "A positive sum means 'dead'." in said(result)
+    found = answer(
+        invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic", "--json")
+    )
+    assert found["classes"] == ["alive", "dead"]
+    assert dict(zip(found["features"], found["coef"], strict=True))["dose"] > 0
+
+
+def test_arrays(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(numbers)
+    X, y = frame[FEATURES].to_numpy(), frame["score"].to_numpy()
+    np.savez(tmp_path / "bare.npz", X=X, y=y)
+    np.savez(tmp_path / "named.npz", X=X, y=y, feature_names=np.array(FEATURES))
+    np.save(tmp_path / "matrix.npy", np.column_stack([y, X]))
+    options = ("-k", 2, "--json")
+    bare = answer(invoke("solve", tmp_path / "bare.npz", *options))
+    named = answer(invoke("solve", tmp_path / "named.npz", *options))
+    # In a .npy file features go by their column there, as --target does.
+    matrix = answer(invoke("solve", tmp_path / "matrix.npy", "--target", 0, *options))
+    assert bare["features"] == [0, 1]
+    assert named["features"] == ["age", "dose"]
+    assert matrix["features"] == ["1", "2"]
+    assert bare["coef"] == named["coef"] == pytest.approx(matrix["coef"])
+    kept = answer(invoke("solve", tmp_path / "bare.npz", *options, "--never", "0, 4"))
+    assert not {0, 4} & set(kept["features"])
+    kept = answer(
+        invoke("solve", tmp_path / "matrix.npy", "--target", 0, *options, "--always", "6")
+    )
+    assert "6" in kept["features"]
+
+
+def test_a_time_limit(invoke: Invoke, numbers: Path) -> None:
+    result = invoke("solve", numbers, "--target", "score", "--time-limit", 0, "--json")
+    assert result.exit_code in (0, 3)
+    assert answer(result)["lower"] <= answer(result)["upper"]
+
+
+# Files.
+
+
+def test_solve_then_verify(invoke: Invoke, words: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "c.json"
+    options = ("--target", "fate", "-k", 2, "--loss", "logistic", "--certificate", proof)
+    found = answer(invoke("solve", words, *options, "--json"))
+    stored = Certificate.load(proof)
+    assert (stored.lower, stored.upper) == (found["lower"], found["upper"])
+    result = invoke("verify", proof, words, "--target", "fate")
+    assert result.exit_code == 0
+    assert said(result).startswith("Verified: logistic loss on 60 x 6 data")
+
+
+def test_the_model_file(invoke: Invoke, words: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    options = ("--target", "fate", "-k", 2, "--loss", "logistic", "--ridge", 0.2, "--never", "bmi")
+    found = answer(invoke("solve", words, *options, "--out", path, "--json"))
+    document = json.loads(path.read_text(), parse_constant=pytest.fail)
+    assert (document["format"], document["version"]) == ("sparsebounds-model", 1)
+    for name in ("features", "coef", "intercept", "classes"):
+        assert document[name] == found[name]
+    assert document["loss"] == "logistic"
+    assert document["bounds"] == {"lower": found["lower"], "upper": found["upper"]}
+    assert document["parameters"] == {
+        "k": 2,
+        "l0": None,
+        "ridge": 0.2,
+        "ball": None,
+        "fit_intercept": True,
+        "standardize": True,
+        "positive": False,
+        "always": [],
+        "never": ["bmi"],
+    }
+    loaded = load_model(path)
+    assert loaded.coef == tuple(found["coef"])
+    assert loaded.parameters is not None
+    assert loaded.parameters.never == ("bmi",)
+    assert sorted(tmp_path.iterdir()) == sorted({path, words, words.with_name("trial.csv")})
+
+
+# A terminal.
+
+
+def test_a_spinner_only_on_a_terminal(
+    invoke: Invoke, numbers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("solve", numbers, "--target", "score", "-k", 2, "--json")
+    assert invoke(*command).stderr == ""
+    monkeypatch.setattr(_output.errors, "_force_terminal", True)
+    result = invoke(*command)
+    assert "Solving" in result.stderr
+    assert answer(result)["status"]
+
+
+# Wrong use.
+
+
+def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
+    assert refused("solve", numbers) == (
+        f"--target is missing: which column of {numbers} is the response?"
+    )
+    assert f"--target 'height' is not a column of {numbers}; it has age" in refused(
+        "solve", numbers, "--target", "height"
+    )
+    common = ("solve", numbers, "--target", "score")
+    assert "--weights 'w' is not a column of" in refused(*common, "--weights", "w")
+    assert refused(*common, "--never", "height") == (
+        "never names 'height', which is not a column of X."
+    )
+    assert "always and never both hold 'bmi'" in refused(*common, "--always=bmi", "--never=bmi")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("-k", 2, "--l0", 0.1), "Both k and l0 were given; pass only one of them."),
+        (("--ridge", 1, "--ball", 1), "Both ridge and ball were given; pass only one of them."),
+        (("-k", -1), "k=-1 is negative; pass the largest number of nonzeros, 0 or more."),
+        (("--ridge", 0), "ridge=0.0 must be finite and greater than 0."),
+        (("--l0", "nan"), "l0=nan must be finite and greater than 0."),
+        (("--tol", 0), "tol=0.0 must be a number greater than 0, such as 1e-4."),
+        (("--loss", "hinge"), "loss='hinge' is not a loss; pass one of"),
+        (("--loss", "logistic"), "classes"),
+        (("--out", "/nowhere/m.json"), "--out /nowhere/m.json: the folder /nowhere does not exist"),
+        (("--certificate", "/"), "--certificate / is a folder; name a file."),
+    ],
+)
+def test_wrong_options(
+    refused: Callable[..., str], numbers: Path, options: tuple[Any, ...], sentence: str
+) -> None:
+    assert sentence in refused("solve", numbers, "--target", "score", *options)
+
+
+def test_usage_errors(invoke: Invoke, numbers: Path) -> None:
+    assert invoke("solve").exit_code == 2
+    assert invoke("solve", numbers, "--target", "score", "-k", "two").exit_code == 2
+    assert invoke("solve", numbers, "--target", "score", "--time-limit", -1).exit_code == 2
+
+
+def test_text_and_names_where_numbers_belong(
+    refused: Callable[..., str], words: Path, tmp_path: Path
+) -> None:
+    assert "it must hold real numbers" in refused("solve", words, "--target", "fate")
+    assert "X has columns that are not numbers: 'fate'" in refused("solve", words, "--target=age")
+    np.savez(tmp_path / "bare.npz", X=np.eye(3), y=np.ones(3))
+    assert "the data have no feature names; pass column numbers" in refused(
+        "solve", tmp_path / "bare.npz", "--always", "age"
+    )
+    np.savez(tmp_path / "short.npz", X=np.eye(3), y=np.ones(3), feature_names=["a", "b"])
+    assert "feature_names has 2 entries, but X has 3 columns." in refused(
+        "solve", tmp_path / "short.npz"
+    )
+
+
+@pytest.mark.parametrize("command", ["solve", "certify", "demo", "verify"])
+def test_help_has_an_example(invoke: Invoke, command: str) -> None:
+    assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))
