@@ -136,3 +136,12 @@ def test_with_budget_shares_the_data() -> None:
     assert other.matrix is program.matrix
     assert np.all(other.prices == 0)
     assert np.all(program.prices == 0.1)
+
+
+def test_a_constant_response_is_solved_not_bounded() -> None:
+    """The null model fits exactly; what is left is rounding, not a gap."""
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    for value in (0.0, 0.3, 1e6):
+        solution = sb.solve(X, np.full(20, value), k=2, ridge=0.1, fit_intercept=True)
+        assert solution.status == "optimal"
+        assert solution.rel_gap == 0.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from sparsebounds._array import Index, Vector
 from sparsebounds.certificates import Certificate
 from sparsebounds.relaxation import Relaxation
@@ -42,8 +40,8 @@ class Solution:
     lower: float
     """No model that obeys the constraints has a smaller objective."""
 
-    null: float = field(repr=False)
-    """The objective of the best model without features."""
+    rel_gap: float
+    """gap / max(|upper|, |null|), null the objective of the best model without features."""
 
     status: Literal["optimal", "bounded"]
     """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
@@ -63,14 +61,3 @@ class Solution:
     def gap(self) -> float:
         """upper - lower: the model is at most this far from the best possible."""
         return self.upper - self.lower
-
-    @property
-    def rel_gap(self) -> float:
-        """gap / max(|upper|, |null|)."""
-        return relative_gap(self.gap, self.upper, self.null)
-
-
-def relative_gap(gap: float, upper: float, null: float) -> float:
-    """A gap relative to max(|upper|, |null|); 0 where both are 0 but for rounding."""
-    scale = max(abs(upper), abs(null))
-    return gap / scale if scale > np.finfo(float).tiny else 0.0

@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._array import Index
 from sparsebounds._errors import InputError
-from sparsebounds._solution import Solution, SolutionStats, relative_gap
+from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
@@ -108,8 +108,7 @@ def solve_program(
     certificate = certificate_from(program, points, model)
     proved = screen_at(program, relaxed.point, model.value)
     coef, intercept = program.to_user(model.w, model.b)
-    distance = relative_gap(certificate.gap, certificate.upper, program.null)
-    status = "optimal" if distance <= tol else "bounded"
+    distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
         coef=coef,
         intercept=intercept,
@@ -117,8 +116,8 @@ def solve_program(
         feature_names=program.feature_names,
         upper=certificate.upper,
         lower=certificate.lower,
-        null=program.null,
-        status="optimal" if status == "optimal" else "bounded",
+        rel_gap=distance,
+        status="optimal" if distance <= tol else "bounded",
         message=f"The model is proved to be within {distance:.2%} of the best possible.",
         fixed_in=proved.fixed_in,
         fixed_out=proved.fixed_out,

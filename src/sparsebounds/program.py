@@ -170,6 +170,17 @@ class Program:
         with np.errstate(over="ignore"):
             return self.F.value(np.full(self.n, self.null_intercept))
 
+    @cached_property
+    def rounding(self) -> float:
+        """The objective of a fit whose residuals are 1e-14 of the response: as good as 0."""
+        response = self.y if self.offset is None else self.y - self.offset
+        return max(1e-28 * float(self.F.p @ response**2), 1e-150)
+
+    def relative(self, gap: float, upper: float) -> float:
+        """A gap relative to max(|upper|, |null|); 0 where it is nothing but rounding."""
+        scale = max(abs(upper), abs(self.null))
+        return 0.0 if gap <= self.rounding else gap / max(scale, self.rounding)
+
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 
     def to_program(self, coef: Vector, intercept: float) -> tuple[Vector, float]:

@@ -64,12 +64,13 @@ def test_in_words_with_exit_codes(invoke: Invoke, numbers: Path, model: Path) ->
     assert "squared loss on 60 x 6 data with at most 2 nonzero coefficients" in text
     assert "No model with at most 2 features can have an objective below" in text
     assert "optimal, proved to a relative gap of 0.5" in text
-    assert invoke(*common, "--tol", 1e-13).exit_code == 3
     # Another problem: here the same model is far from the best possible.
-    other = answer(invoke(*common, "-k", 6, "--ridge", 1e-4, "--json"))
+    result = invoke(*common, "-k", 6, "--ridge", 1e-4, "--json")
+    assert result.exit_code == 3
+    other = answer(result)
     assert other["problem"].startswith("squared loss on 60 x 6 data with at most 6")
     assert other["status"] == "bounded"
-    assert invoke(*common, "--time-limit", 0).exit_code in (0, 3)
+    assert invoke(*common, "--time-limit", 1e-6).exit_code in (0, 3)
 
 
 def test_other_tools(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import sparsebounds as sb
 from sparsebounds.certificates import Certificate
@@ -71,13 +72,13 @@ def test_json_is_what_solve_finds(invoke: Invoke, numbers: Path) -> None:
 
 
 def test_exit_codes_tell_optimal_from_bounded(invoke: Invoke, numbers: Path) -> None:
-    common = ("solve", numbers, "--target", "score", "-k", 2, "--json")
+    common = ("solve", numbers, "--target", "score", "-k", 3, "--json")
     wide = invoke(*common, "--tol", 0.5)
     assert (wide.exit_code, answer(wide)["status"]) == (0, "optimal")
-    narrow = invoke(*common, "--tol", 1e-13)
+    narrow = invoke(*common, "--tol", 1e-5)
     assert (narrow.exit_code, answer(narrow)["status"]) == (3, "bounded")
-    text = said(invoke(*common[:-1], "--tol", 1e-13))
-    assert "bounded: the proved gap is wider than 1e-13" in text
+    text = said(invoke(*common[:-1], "--tol", 1e-5))
+    assert "bounded: the proved gap is wider than 1e-05" in text
 
 
 def test_defaults_are_ten_features_and_a_ridge(invoke: Invoke, numbers: Path) -> None:
@@ -93,20 +94,17 @@ def test_defaults_are_ten_features_and_a_ridge(invoke: Invoke, numbers: Path) ->
         (("--l0", 0.1), "a price l0=0.1 per nonzero", "No model, whatever its number of features,"),
         (("-k", 1, "--ball", 2), "|w|^2 <= 2", "at most 1 feature that obeys the constraints can"),
         (("-k", 2, "--no-intercept", "--no-standardize"), "ridge=0.1", "at most 2 features can"),
-        (("-k", 2, "--positive"), "nonnegative", "features that obey"),
-        (("-k", 1, "--always", "bmi,a, b"), "at most 1", "at most 1 feature besides the 2 always"),
+        (("-k", 2, "--positive"), "nonnegative", "at most 2 features that obeys the constraints"),
+        (("-k", 1, "--always", "bmi,pulse"), "at most 1", "1 feature besides the 2 always in can"),
     ],
 )
 def test_forms(
     invoke: Invoke, numbers: Path, options: tuple[Any, ...], clause: str, words: str
 ) -> None:
-    if "--always" in options:
-        options = (*options[:-1], "bmi", "--always", "a, b")
     found = answer(invoke("solve", numbers, "--target", "score", *options, "--json"))
     assert clause in found["problem"]
-    assert words.replace("obey", "obeys").replace("obeyss", "obeys") in found["message"]
-    if "--no-intercept" in options:
-        assert found["intercept"] == 0
+    assert words in found["message"]
+    assert (found["intercept"] == 0) == ("--no-intercept" in options)
 
 
 def test_features_always_and_never(invoke: Invoke, numbers: Path) -> None:
@@ -172,7 +170,7 @@ def test_arrays(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:
 
 
 def test_a_time_limit(invoke: Invoke, numbers: Path) -> None:
-    result = invoke("solve", numbers, "--target", "score", "--time-limit", 0, "--json")
+    result = invoke("solve", numbers, "--target", "score", "--time-limit", 1e-6, "--json")
     assert result.exit_code in (0, 3)
     assert answer(result)["lower"] <= answer(result)["upper"]
 
@@ -227,7 +225,9 @@ def test_a_spinner_only_on_a_terminal(
 ) -> None:
     command = ("solve", numbers, "--target", "score", "-k", 2, "--json")
     assert invoke(*command).stderr == ""
-    monkeypatch.setattr(_output.errors, "_force_terminal", True)
+    terminal = Console(stderr=True, force_terminal=True, force_interactive=True)
+    monkeypatch.setattr(_output, "errors", terminal)
+    monkeypatch.setenv("TERM", "xterm")
     result = invoke(*command)
     assert "Solving" in result.stderr
     assert answer(result)["status"]
@@ -260,6 +260,7 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("--ridge", 0), "ridge=0.0 must be finite and greater than 0."),
         (("--l0", "nan"), "l0=nan must be finite and greater than 0."),
         (("--tol", 0), "tol=0.0 must be a number greater than 0, such as 1e-4."),
+        (("--time-limit", 0), "time_limit=0.0 must be a number of seconds greater than 0."),
         (("--loss", "hinge"), "loss='hinge' is not a loss; pass one of"),
         (("--loss", "logistic"), "classes"),
         (("--out", "/nowhere/m.json"), "--out /nowhere/m.json: the folder /nowhere does not exist"),
@@ -275,7 +276,6 @@ def test_wrong_options(
 def test_usage_errors(invoke: Invoke, numbers: Path) -> None:
     assert invoke("solve").exit_code == 2
     assert invoke("solve", numbers, "--target", "score", "-k", "two").exit_code == 2
-    assert invoke("solve", numbers, "--target", "score", "--time-limit", -1).exit_code == 2
 
 
 def test_text_and_names_where_numbers_belong(

@@ -48,7 +48,9 @@ Never = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Features left out: names and commas.")
 ]
 Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
-TimeLimit = Annotated[float | None, typer.Option(min=0.0, help="Seconds.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
+]
 CertificateFile = Annotated[
     Path | None, typer.Option("--certificate", help="Save the proof here, for verify (JSON).")
 ]

@@ -7,7 +7,7 @@ gap up, so that every sentence is as true as the number behind it.
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,9 @@ def rounded_up(value: float, digits: int = DIGITS) -> str:
 
 def percent_up(fraction: float) -> str:
     """A fraction in percent, two digits, rounded up; what is below 0.001% prints as that."""
-    return f"{rounded_up(max(100 * fraction, 1e-3), 2)}%" if fraction > 0 else "0%"
+    if not 1e-5 < fraction < math.inf:
+        return "0.001%" if 0 < fraction <= 1e-5 else f"{100 * fraction:.0f}%"
+    return f"{Decimal(rounded_up(100 * fraction, 2)):f}%"
 
 
 def _rounded(value: float, digits: int, direction: str) -> str:

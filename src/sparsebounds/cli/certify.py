@@ -62,7 +62,6 @@ def certify(
     Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
     """
     from sparsebounds import certify as prove
-    from sparsebounds._solution import relative_gap
     from sparsebounds.relaxation import RelaxationWarning, relax
 
     with sentences():
@@ -91,7 +90,7 @@ def certify(
                 program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback
             )
             proof = prove(program, coef, b, relaxation=relaxed)
-    relative = relative_gap(proof.gap, proof.upper, program.null)
+    relative = program.relative(proof.gap, proof.upper)
     status = "optimal" if relative <= tol else "bounded"
     sides = (program, proof.lower, proof.upper, relative)
     if as_json:

@@ -28,7 +28,7 @@ from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.smooth import Smooth, smooth_part
 
-SMALL_BATCH, TALL_BATCH, TALL = 100, 50, 10_000
+SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 """Columns in the first working set, and added in each round, at least (fewer on tall data)."""
 
 MOST_ROUNDS = 100
@@ -146,8 +146,7 @@ class _Run:
         self._proof: tuple[DualPoint, float] | None = None
         # A response the null model fits exactly leaves nothing but rounding to be relative to:
         # residuals of 1e-14 of the response, and the underflow of their squares.
-        response = program.y if program.offset is None else program.y - program.offset
-        self._noise = max(1e-28 * float(program.F.p @ response**2) / tol, 1e-140)
+        self._noise = program.rounding / tol
 
     @property
     def gap(self) -> float:
