@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._errors import InputError
-from sparsebounds._solve import certificate_from
+from sparsebounds._solve import certificate_from, dual_points
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
 from sparsebounds.models import Model
@@ -46,12 +46,12 @@ def certify(
     w, b = program.to_program(np.asarray(coef, dtype=np.float64), float(intercept or 0.0))
     if math.isinf(value):
         raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
-    if relaxation is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelaxationWarning)
-            relaxation = relax(program, tol)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relaxation = relax(program, tol) if relaxation is None else relaxation
+        points = [relaxed.point for relaxed in dual_points(program, relaxation)]
     model = Model(objective_up(program, w, b), w, b, math.nan)
-    return certificate_from(program, [relaxation.point], model)
+    return certificate_from(program, points, model)
 
 
 def _broken(program: Program, w: Any) -> str:

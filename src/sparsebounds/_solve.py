@@ -100,13 +100,11 @@ def solve_program(
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
         search = Search(program, pool_of(program, relaxed))
         model = _best_model(program, search, relaxed, late)
-        points, steps = [relaxed.point], relaxed.stats.newton_steps
-        if one_price(program) is not None and not late():
-            extra = _neighbours(program, relaxed)
-            points += [other.point for other in extra]
-            steps += sum(other.stats.newton_steps for other in extra)
-    certificate = certificate_from(program, points, model)
-    proved = screen_at(program, relaxed.point, model.value)
+        relaxations = [relaxed] if late() else dual_points(program, relaxed)
+        points = [found.point for found in relaxations]
+        steps = sum(found.stats.newton_steps for found in relaxations)
+        certificate = certificate_from(program, points, model)
+        proved = screen_at(program, relaxed.point, model.value)
     coef, intercept = program.to_user(model.w, model.b)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
@@ -171,8 +169,14 @@ def _perturbed(program: Program, search: Search, model: Model) -> Iterator[Index
         yield np.sort(np.concatenate((kept, rng.choice(others, count, replace=False))))
 
 
-def _neighbours(program: Program, relaxed: Relaxation) -> list[Relaxation]:
-    """The k forms at the two integers around sum u: each best for a range of cardinalities."""
+def dual_points(program: Program, relaxed: Relaxation) -> list[Relaxation]:
+    """The relaxation, and what its bound can be bettered with because cardinality is an integer.
+
+    With one price l0: the k forms at the two integers around sum u, each best for a range of
+    cardinalities. Otherwise the relaxation alone.
+    """
+    if one_price(program) is None:
+        return [relaxed]
     total = float(np.sum(relaxed.u[program.free]))
     sizes = sorted({math.floor(total), math.ceil(total)})
-    return [relax(program.with_budget(size), start=relaxed) for size in sizes]
+    return [relaxed] + [relax(program.with_budget(size), start=relaxed) for size in sizes]

@@ -219,7 +219,7 @@ class Program:
     def describe(self) -> str:
         """The problem in one clause."""
         sparsity = (
-            f"at most {self.k} nonzero coefficients"
+            f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
             if self.k is not None
             else f"a price l0={_number(self.l0)} per nonzero coefficient"
         )

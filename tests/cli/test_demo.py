@@ -42,7 +42,7 @@ def test_printed_bounds_are_on_the_safe_side() -> None:
     assert rounded_up(0.0) == "0"
     assert [percent_up(f) for f in (0.0, 1e-12, 0.001301, 0.25, 12.0)] == [
         "0%",
-        "0.001%",
+        "under 0.001%",
         "0.14%",
         "25%",
         "1200%",

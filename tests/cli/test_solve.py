@@ -293,6 +293,16 @@ def test_text_and_names_where_numbers_belong(
     )
 
 
+def test_empty_cells(refused: Callable[..., str], tmp_path: Path) -> None:
+    data = tmp_path / "holes.csv"
+    data.write_text("a,b,y\n1,2,p\n2,,\n3,3,q\n")
+    assert refused("solve", data, "--target", "y", "--loss", "logistic") == (
+        f"--target 'y' has 1 empty cell in {data}; drop or fill such rows."
+    )
+    data.write_text("a,b,y\n1,2,1\n2,,2\n3,3,1\n")
+    assert "X holds NaN in column 'b'" in refused("solve", data, "--target", "y")
+
+
 @pytest.mark.parametrize("command", ["solve", "certify", "demo", "verify"])
 def test_help_has_an_example(invoke: Invoke, command: str) -> None:
     assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))

@@ -49,6 +49,12 @@ def read_table(
         if name not in columns:
             known = ", ".join(list(columns)[:8]) + (", ..." if len(columns) > 8 else "")
             raise InputError(f"{option} {name!r} is not a column of {path}; it has {known}.")
+        empty = getattr(columns[name], "null_count", int)()
+        if empty:
+            raise InputError(
+                f"{option} {name!r} has {empty} empty cell{'s' * (empty != 1)} in {path}; drop "
+                "or fill such rows."
+            )
         picked[option] = columns[name]
     features = [name for name in columns if name not in chosen.values()]
     if not features:

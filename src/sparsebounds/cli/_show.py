@@ -35,9 +35,9 @@ def rounded_up(value: float, digits: int = DIGITS) -> str:
 
 
 def percent_up(fraction: float) -> str:
-    """A fraction in percent, two digits, rounded up; what is below 0.001% prints as that."""
+    """A fraction in percent, two digits, rounded up; "under 0.001%" where it is that small."""
     if not 1e-5 < fraction < math.inf:
-        return "0.001%" if 0 < fraction <= 1e-5 else f"{100 * fraction:.0f}%"
+        return "under 0.001%" if 0 < fraction <= 1e-5 else f"{100 * fraction:.0f}%"
     return f"{Decimal(rounded_up(100 * fraction, 2)):f}%"
 
 
