@@ -49,6 +49,3 @@ for axes in (left, right):
     axes.legend(frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
 figure.savefig(Path(__file__).with_name("bounds.png"), dpi=130)
-for (n, k), values in gaps.items():
-    print(n, k, [round(v, 2) for v in values])
-print([round(s.rel_gap, 4) for s in solutions])

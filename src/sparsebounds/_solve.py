@@ -116,7 +116,7 @@ def solve_program(
         lower=certificate.lower,
         rel_gap=distance,
         status="optimal" if distance <= tol else "bounded",
-        message=f"The model is proved to be within {distance:.2%} of the best possible.",
+        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.",
         fixed_in=proved.fixed_in,
         fixed_out=proved.fixed_out,
         relaxation=relaxed,

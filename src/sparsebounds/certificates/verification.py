@@ -110,13 +110,11 @@ def verify(
 
 
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
-    gap = upper - lower
-    relative = gap / max(abs(upper), abs(program.null), np.finfo(float).tiny)
     count = int(np.count_nonzero(certificate.coef))
     return (
         f"Verified: {program.describe()}. No model has an objective below {lower:.9g}; the "
         f"stored model with {count} nonzero coefficient{'s' * (count != 1)} attains {upper:.9g}, "
-        f"so it is at most {gap:.3g} ({relative:.2%}) from the best possible."
+        f"so it is {program.distance(upper - lower, upper)}."
     )
 
 
