@@ -9,7 +9,8 @@ BENCH  := .venv-bench
 # pytest-xdist processes; one BLAS thread in each, or they would compete for the cores.
 JOBS   ?= 2
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST  = $(SINGLE) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+# SCIPY_ARRAY_API: without it scikit-learn skips its checks of other libraries' arrays.
+PYTEST  = $(SINGLE) SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 # What an installation depends on: dependencies, and the version in its metadata.

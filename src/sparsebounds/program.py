@@ -37,7 +37,11 @@ Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
 
 class Program:
-    """A sparse program, validated. Read-only; every other layer is a function of it."""
+    """A sparse program, validated; every other layer is a function of it.
+
+    X is viewed, not copied: changing it, or the program, in place leaves what was computed from
+    the old one behind.
+    """
 
     def __init__(
         self,
@@ -201,7 +205,7 @@ class Program:
     def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
         """(coef, intercept) in the user's units from a model on the program's columns."""
         if not isinstance(self.matrix, StandardizedMatrix):
-            return w, b
+            return w.copy(), b
         coef = w / self.matrix.scale
         return coef, b - float(coef @ self.matrix.center)
 

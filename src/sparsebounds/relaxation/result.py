@@ -67,7 +67,10 @@ class Relaxation:
     """The same, repaired and scored: what bounds, screening and certificates take."""
 
     l0_multiplier: float
-    """k forms: the price per feature at which the relaxed l0 problem chooses the same; else l0."""
+    """k forms: the price per feature at which the relaxed l0 problem chooses the same; else l0.
+
+    NaN where there is none to tell: several prices, or a best relaxed point without features.
+    """
 
     eta: float
     """Ball forms: the multiplier of the ball, which acts as a ridge; NaN in the ridge forms."""
