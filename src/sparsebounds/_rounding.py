@@ -116,14 +116,13 @@ def exact_products(x: Vector, y: Vector) -> Vector:
     underflows.
     """
     product = x * y
-    x_high, y_high = _half(x), _half(y)
+    x_high, y_high = upper_half(x), upper_half(y)
     x_low, y_low = x - x_high, y - y_high
     error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
     return np.concatenate((product, error))
 
 
-def _half(x: Vector) -> Vector:
-    """The upper 26 bits of x."""
+def upper_half(x: Any) -> Any:
+    """The upper 26 bits of x, a float or an array of any library (Veltkamp)."""
     high = (2.0**27 + 1.0) * x
-    half: Vector = high - (high - x)
-    return half
+    return high - (high - x)

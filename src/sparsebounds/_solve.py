@@ -2,6 +2,9 @@
 
 relax      the convex bidual: a dual vector that proves a lower bound, and weights u
 model      supports that the relaxation suggests, refitted, improved by exchanges
+screen     features that every best model has, or none. Relaxing again with these fixed would not
+           raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
+           screening fixes only features that the relaxed solution has at 0 or 1 already
 certify    leaves that cover every support; with a price l0, one dual vector for each of two
            ranges of cardinality
 """
@@ -137,7 +140,8 @@ def certificate_from(program: Program, points: list[DualPoint], model: Model) ->
     leaves = [
         Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
     ]
-    return Certificate.build(program, [points[i].t for i in used], leaves, model.w, model.b)
+    duals = [points[i].t for i in used]
+    return Certificate.build(program, duals, leaves, model.w, model.b, lower=cover.lower)
 
 
 def _best_model(

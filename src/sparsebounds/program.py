@@ -185,14 +185,19 @@ class Program:
         scale = max(abs(upper), abs(self.null))
         return 0.0 if gap <= self.rounding else gap / max(scale, self.rounding)
 
+    def yardstick(self, upper: float) -> str:
+        """What relative gaps are relative to, in words: the larger of two objectives."""
+        larger = abs(upper) > abs(self.null)
+        return "its objective" if larger else "the objective without features"
+
     def distance(self, gap: float, upper: float) -> str:
         """A gap in words: how far from the best possible, and of what that is a percentage."""
-        whole = "its objective" if abs(upper) > abs(self.null) else "the objective without features"
         # Up, to two digits: a proof must not promise more than it holds.
         percent = 100.0 * self.relative(gap, upper)
         digits = min(max(1 - math.floor(math.log10(percent)), 0), 12) if percent > 0 else 0
         shown = math.ceil(percent * 10.0**digits) / 10.0**digits
-        return f"at most {gap:.3g} from the best possible, {shown:.{digits}f}% of {whole}"
+        share = f"{shown:.{digits}f}% of {self.yardstick(upper)}"
+        return f"at most {gap:.3g} from the best possible, {share}"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 

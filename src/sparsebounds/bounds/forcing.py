@@ -23,6 +23,7 @@ from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds.bounds.dual import DualPoint
 from sparsebounds.bounds.lower import (
     best_eta,
+    budget_eta,
     one_price,
     prefix_gains_up,
     ridge_gains,
@@ -125,13 +126,11 @@ def _curvature(
     program: Program, squares: Vector, mandatory: Mask, chosen: Mask, budget: int | None
 ) -> float:
     """The multiplier eta of the ball at this dual point (any positive number is valid)."""
+    assert program.ball is not None
+    base = float(np.sum(squares[mandatory]))
     if budget is None:
-        base = float(np.sum(squares[mandatory]))
-        return best_eta(squares[chosen], program.prices[chosen], base, float(program.ball or 1.0))
-    q = squares[chosen]
-    best = np.sort(q)[len(q) - budget :] if 0 < budget < len(q) else q[: max(0, budget)]
-    total = float(np.sum(squares[mandatory]) + np.sum(best))
-    return max(math.sqrt(total) / math.sqrt(program.ball or 1.0), np.finfo(float).tiny)
+        return best_eta(squares[chosen], program.prices[chosen], base, program.ball)
+    return budget_eta(squares[chosen], budget, base, program.ball)
 
 
 def _direct(

@@ -109,6 +109,13 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
     return max(float(eta), np.finfo(float).tiny)
 
 
+def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
+    """The same for at most `budget` features: eta^2 ball = base + (the sum of the best q)."""
+    best = np.sort(q)[len(q) - min(max(0, budget), len(q)) :]
+    total = math.sqrt(base + float(np.sum(best)))
+    return max(total / math.sqrt(ball), np.finfo(float).tiny)
+
+
 def _largest_gain(
     program: Program,
     point: DualPoint,

@@ -137,11 +137,17 @@ class Certificate:
         leaves: Sequence[Leaf],
         w: Vector,
         b: float = 0.0,
+        *,
+        lower: float | None = None,
     ) -> Certificate:
-        """Evaluate both sides. `w` and `b` act on the program's own columns."""
+        """Evaluate both sides. `w` and `b` act on the program's own columns.
+
+        `lower` is what `leaf_bound` gives for these leaves, where it is at hand: evaluating it
+        takes a pass over X for each dual vector.
+        """
         support = np.flatnonzero(w)
         return cls(
-            lower=leaf_bound(program, duals, leaves),
+            lower=leaf_bound(program, duals, leaves) if lower is None else lower,
             upper=objective_up(program, w, b),
             problem=Problem.of(program),
             shape=(program.n, program.m),

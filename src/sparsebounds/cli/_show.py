@@ -69,7 +69,7 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     table.add_row("objective without features", f"{program.null:.{DIGITS}g}")
     table.add_row("objective", rounded_up(upper))
     table.add_row("proved lower bound", rounded_down(lower))
-    table.add_row("relative gap", f"{percent_up(relative)} of {_scale(program, upper)}")
+    table.add_row("relative gap", f"{percent_up(relative)} of {program.yardstick(upper)}")
     return table
 
 
@@ -80,7 +80,7 @@ def bounds_words(program: Program, lower: float, upper: float, relative: float) 
     return (
         f"No {_rivals(program)} can have an objective below {rounded_down(lower)}; this one has "
         f"{rounded_up(upper)}: at most {rounded_up(upper - lower, 2)} from the best possible, "
-        f"{percent_up(relative)} of {_scale(program, upper)}."
+        f"{percent_up(relative)} of {program.yardstick(upper)}."
     )
 
 
@@ -130,12 +130,6 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "problem": program.describe(),
         "message": bounds_words(program, lower, upper, relative),
     }
-
-
-def _scale(program: Program, upper: float) -> str:
-    """What relative gaps are relative to: the larger of two objectives."""
-    larger = abs(upper) > abs(program.null)
-    return "its objective" if larger else "the objective without features"
 
 
 def _rivals(program: Program) -> str:

@@ -18,11 +18,11 @@ import array_api_extra as xpx
 from array_api_compat import is_torch_namespace
 
 from sparsebounds._array import Array, namespace
+from sparsebounds._rounding import upper_half
 
 _BLOCKS_PER_ELEMENT = 8
 _SMALLEST_BLOCK = 4
 _ROUNDING = 2.0**-51
-_SPLITTER = 134217729.0  # 2^27 + 1 halves the 53 bits of a float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +172,7 @@ def _solve(t: Array, d: Array, k: int) -> tuple[Array, float]:
 def _minus_product(t: Array, b: float, d: Array) -> Array:
     """t - b d with the rounding error of the product recovered from split factors."""
     product = b * d
-    high = _SPLITTER * d
-    high = high - (high - d)
-    low = d - high
-    top_b = _SPLITTER * b
-    top_b = top_b - (top_b - b)
-    rest_b = b - top_b
+    high, top_b = upper_half(d), upper_half(b)
+    low, rest_b = d - high, b - top_b
     error = ((top_b * high - product) + top_b * low + rest_b * high) + rest_b * low
     return (t - product) - error

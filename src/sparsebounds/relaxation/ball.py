@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds.bounds.lower import best_eta
+from sparsebounds.bounds.lower import best_eta, budget_eta
 from sparsebounds.relaxation.newton import NewtonResult, newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
@@ -59,9 +59,7 @@ def ball_multiplier(penalty: WorkingPenalty, gradient: Vector, ball: float) -> f
     base, free = float(np.sum(q[penalty.inside])), q[~penalty.inside]
     if penalty.beta is not None:
         return best_eta(free, 0.5 * penalty.beta[~penalty.inside] ** 2, base, ball)
-    count = min(int(penalty.k or 0), len(free))
-    best = np.sort(free)[len(free) - count :]
-    return max(math.sqrt(base + float(np.sum(best))) / math.sqrt(ball), np.finfo(float).tiny)
+    return budget_eta(free, int(penalty.k or 0), base, ball)
 
 
 def solve_ball(
