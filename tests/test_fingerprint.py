@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._fingerprint import SEEDS, multipliers
+from sparsebounds._fingerprint import COLS, ROWS, multipliers
 from sparsebounds.matrices import DenseMatrix, as_matrix, dense
 from sparsebounds.program import Program
 
@@ -165,26 +165,27 @@ def test_other_shapes() -> None:
 def test_the_checksum_is_the_formula() -> None:
     X = data()
     X[0, 0], X[1, 1] = -0.0, -2.5
-    rows, cols = multipliers(N, 11), multipliers(M, 12)
-    total = 0
-    for i in range(N):
-        for j in range(M):
-            bits = int(np.float64(X[i, j] + 0.0).view(np.uint64))
-            total += int(rows[i]) * int(cols[j]) * (bits ^ (bits >> 32))
-    assert as_matrix(X)[0].checksum(rows, cols) == total % 2**64
-    assert as_matrix(sp.csr_array(X))[0].checksum(rows, cols) == total % 2**64
+    rows = np.stack([multipliers(N, 11), multipliers(N, 13)])
+    cols = np.stack([multipliers(M, 12), multipliers(M, 14)])
+    totals = [0, 0]
+    for s, i, j in np.ndindex(2, N, M):
+        bits = int(np.float64(X[i, j] + 0.0).view(np.uint64))
+        totals[s] += int(rows[s, i]) * int(cols[s, j]) * (bits ^ (bits >> 32))
+    expected = [total % 2**64 for total in totals]
+    assert as_matrix(X)[0].checksum(rows, cols).tolist() == expected
+    assert as_matrix(sp.csr_array(X))[0].checksum(rows, cols).tolist() == expected
 
 
 @given(st.integers(1, N - 1), st.integers(1, M - 1), st.integers(0, 2**32 - 1))
 def test_the_checksum_adds_up_over_blocks(i: int, j: int, seed: int) -> None:
     X = data(seed)
-    rows, cols = multipliers(N, seed), multipliers(M, seed + 1)
+    rows, cols = multipliers(N, seed)[None], multipliers(M, seed + 1)[None]
 
     def checksum(r: slice, c: slice) -> int:
         part = X[r, c]
-        whole = DenseMatrix(part).checksum(rows[r], cols[c])
-        assert as_matrix(sp.csr_array(part))[0].checksum(rows[r], cols[c]) == whole
-        return whole
+        whole = DenseMatrix(part).checksum(rows[:, r], cols[:, c])
+        assert as_matrix(sp.csr_array(part))[0].checksum(rows[:, r], cols[:, c]) == whole
+        return int(whole[0])
 
     everything = slice(None)
     total = checksum(everything, everything)
@@ -193,8 +194,8 @@ def test_the_checksum_adds_up_over_blocks(i: int, j: int, seed: int) -> None:
 
 
 def test_multipliers_are_odd_and_differ() -> None:
-    drawn = [multipliers(1000, seed) for pair in SEEDS for seed in pair]
+    drawn = [multipliers(1000, seed) for seed in ROWS + COLS]
     assert all(np.all(numbers % 2 == 1) for numbers in drawn)
     assert len(np.unique(np.concatenate(drawn))) == 4000
     # Global: the multiplier of index i does not depend on how many there are.
-    assert np.array_equal(multipliers(10, SEEDS[0][0]), drawn[0][:10])
+    assert np.array_equal(multipliers(10, ROWS[0]), drawn[0][:10])

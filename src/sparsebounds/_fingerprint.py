@@ -13,15 +13,16 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import numpy.typing as npt
 
 from sparsebounds._array import Vector
 from sparsebounds.matrices import Matrix
+from sparsebounds.matrices.base import Words
 
-SEEDS = ((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F), (0x165667B19E3779F9, 0xD6E8FEB86659FD93))
+ROWS = (0x9E3779B97F4A7C15, 0x165667B19E3779F9)
+COLS = (0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)
 
 
-def multipliers(count: int, seed: int) -> npt.NDArray[np.uint64]:
+def multipliers(count: int, seed: int) -> Words:
     """`count` odd 64-bit numbers: a mixing of seed + index."""
     x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -35,5 +36,7 @@ def fingerprint(matrix: Matrix, y: Vector, weights: Vector, offset: Vector | Non
     digest = hashlib.sha256()
     for vector in (y, weights, np.zeros(n) if offset is None else offset):
         digest.update(np.ascontiguousarray(vector + 0.0, dtype="<f8").tobytes())
-    sums = (matrix.checksum(multipliers(n, row), multipliers(m, col)) for row, col in SEEDS)
+    rows = np.stack([multipliers(n, seed) for seed in ROWS])
+    cols = np.stack([multipliers(m, seed) for seed in COLS])
+    sums = matrix.checksum(rows, cols).tolist()
     return f"{n}x{m}-{digest.hexdigest()[:16]}-" + "".join(f"{total:016x}" for total in sums)

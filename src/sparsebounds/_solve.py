@@ -14,24 +14,23 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index
 from sparsebounds._errors import InputError
 from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.losses import Loss
-from sparsebounds.models import Model, Search, candidate_supports, pool_of
+from sparsebounds.models import Model, Search
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
 
-RESTARTS = 4
-"""Perturbed supports from which the search starts again."""
+CLOSED = 1e-9
+"""Relative gap at which no other model can be better by more than a rounding: the search ends."""
 
 
 def solve(
@@ -101,8 +100,9 @@ def solve_program(
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
-        search = Search(program, pool_of(program, relaxed))
-        model = _best_model(program, search, relaxed, late)
+        search = Search(program, relaxed)
+        goal = relaxed.lower + CLOSED * max(abs(relaxed.lower), abs(program.null))
+        model = search.run(late, goal)
         relaxations = [relaxed] if late() else dual_points(program, relaxed)
         points = [found.point for found in relaxations]
         steps = sum(found.stats.newton_steps for found in relaxations)
@@ -142,35 +142,6 @@ def certificate_from(program: Program, points: list[DualPoint], model: Model) ->
     ]
     duals = [points[i].t for i in used]
     return Certificate.build(program, duals, leaves, model.w, model.b, lower=cover.lower)
-
-
-def _best_model(
-    program: Program, search: Search, relaxed: Relaxation, late: Callable[[], bool]
-) -> Model:
-    """The best local optimum from the relaxation's supports and from perturbations of it."""
-    model = search.best([])
-    try:
-        model = search.best(candidate_supports(program, relaxed), late)
-        for support in _perturbed(program, search, model):
-            if late():
-                break
-            model = min(model, search.improve(support, late), key=lambda found: found.value)
-    except KeyboardInterrupt:
-        return model
-    return model
-
-
-def _perturbed(program: Program, search: Search, model: Model) -> Iterator[Index]:
-    """Supports with a third of the features exchanged for others of the pool, seeded."""
-    rng = np.random.default_rng(0)
-    chosen = model.support[program.free[model.support]]
-    others = np.setdiff1d(search.pool[program.free[search.pool]], chosen)
-    count = min(max(1, len(chosen) // 3), len(others))
-    if len(chosen) == 0 or count == 0:
-        return
-    for _ in range(RESTARTS):
-        kept = rng.permutation(chosen)[: len(chosen) - count]
-        yield np.sort(np.concatenate((kept, rng.choice(others, count, replace=False))))
 
 
 def dual_points(program: Program, relaxed: Relaxation) -> list[Relaxation]:

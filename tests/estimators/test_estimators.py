@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import threadpoolctl
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -273,6 +274,23 @@ def test_grid_search_changes_the_model() -> None:
     assert search.best_params_["ridge"] != 10.0
     assert len(set(search.cv_results_["mean_test_score"])) == 6
     assert np.count_nonzero(search.best_estimator_.coef_) == 4
+
+
+def threads_at_hand(model: sb.SparseRegressor, X: np.ndarray, y: np.ndarray) -> float:
+    """A score: how many threads the process's BLAS may use, with a product to load it first."""
+    model.predict(X)
+    return float(max(pool["num_threads"] for pool in threadpoolctl.threadpool_info()))
+
+
+def test_a_grid_in_parallel_does_not_oversubscribe_threads() -> None:
+    """Two processes share the cores between them: nothing of ours raises joblib's limit."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    grid = {"k": [1, 2], "ridge": [0.01, 0.1]}
+    search = GridSearchCV(sb.SparseRegressor(), grid, cv=5, n_jobs=2, scoring=threads_at_hand)
+    search.fit(X, X[:, 0] + rng.normal(size=60))
+    share = max(1, joblib.cpu_count() // 2)
+    assert np.max(search.cv_results_["mean_test_score"]) <= share
 
 
 def test_pipeline_selects_then_classifies() -> None:

@@ -43,7 +43,7 @@ def test_every_read_is_counted(matrix: Matrix, standardized: bool) -> None:
         (lambda: matrix.score_radius(a), 0.0),
         (lambda: matrix.scores(a), 1.0),
         (lambda: matrix.moments(np.full(N, 1 / N)), 2.0),
-        (lambda: matrix.checksum(multipliers(N, 1), multipliers(M, 2)), 1.0),
+        (lambda: matrix.checksum(multipliers(N, 1)[None], multipliers(M, 2)[None]), 1.0),
         (lambda: matrix.columns(np.array([1, 5])), 2 / M),
         (lambda: matrix.image(np.array([0, 3, 7]), np.ones(3)), 3 / M),
         (lambda: matrix.columns(np.zeros(0, dtype=np.int64)), 0.0),
@@ -53,14 +53,14 @@ def test_every_read_is_counted(matrix: Matrix, standardized: bool) -> None:
         assert matrix.passes - before == pytest.approx(passes, abs=1e-12)
 
 
-def test_a_program_reads_the_data_once_and_twice_for_its_fingerprint() -> None:
+def test_a_program_reads_the_data_once_and_once_more_for_its_fingerprint() -> None:
     X = storages()["C"]
     program = Program(X, np.arange(N), k=2, ridge=1.0)
     assert program.matrix.passes == 1.0
     first = program.fingerprint
-    assert program.matrix.passes == 3.0
+    assert program.matrix.passes == 2.0
     assert program.fingerprint == first
-    assert program.matrix.passes == 3.0
+    assert program.matrix.passes == 2.0
 
 
 MEGABYTE = 1 << 20
@@ -72,7 +72,7 @@ def test_forty_megabytes_of_float32_need_no_copy(order: Any) -> None:
     X = np.empty((n, m), dtype=np.float32, order=order)
     X[:] = np.cos(np.arange(m))
     assert X.nbytes > 38 * MEGABYTE
-    a, rows, cols = np.ones(n), multipliers(n, 3), multipliers(m, 4)
+    a, rows, cols = np.ones(n), multipliers(n, 3)[None], multipliers(m, 4)[None]
     tracemalloc.start()
     try:
         matrix, _ = as_matrix(X)

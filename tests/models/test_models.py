@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from sparsebounds.bounds import objective_up
+from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
-from sparsebounds.models import Search, candidate_supports, pool_of, refit
-from sparsebounds.models.exchange import Quadratic, moves
+from sparsebounds.models import Search, refit
+from sparsebounds.models.beam import beam
+from sparsebounds.models.exchange import Quadratic, descend, moves
 from sparsebounds.program import Form, Program, in_ball
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
@@ -99,8 +101,7 @@ def test_search_finds_nearly_every_small_optimum() -> None:
     for seed, (loss, form) in itertools.product(range(8), EVERY):
         program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
         relaxed = relax(program)
-        search = Search(program, pool_of(program, relaxed))
-        model = search.best(candidate_supports(program, relaxed))
+        model = Search(program, relaxed).run()
         optimum = brute_force(program).value
         scale = max(abs(optimum), abs(program.null))
         assert relaxed.lower <= model.value
@@ -115,12 +116,49 @@ def test_search_is_deterministic_and_breaks_ties_by_index() -> None:
     y = X[:, 0] + X[:, 3]
     program = Program(X, y, k=2, ridge=0.1)
     relaxed = relax(program)
-    supports = [
-        tuple(
-            Search(program, pool_of(program, relaxed))
-            .best(candidate_supports(program, relaxed))
-            .support
-        )
-        for _ in range(3)
-    ]
+    supports = [tuple(Search(program, relaxed).run().support) for _ in range(3)]
     assert len(set(supports)) == 1
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_as_wide_as_the_problem_finds_the_optimum(seed: int, priced: bool) -> None:
+    """Width 2^8 keeps every support: best first, at most `room` more features, fixed ones kept."""
+    model, _, _ = quadratic(seed, priced=priced)
+    start, fixed = np.array([6]), np.arange(8) == 6
+    found = beam(model, start, fixed, room=3, width=256)
+    supports = [
+        [6, *more]
+        for size in range(4)
+        for more in itertools.combinations([j for j in range(8) if j != 6], size)
+    ]
+    best = min(best_value(model, support) for support in supports)
+    assert best_value(model, found[0].tolist()) == pytest.approx(best, abs=1e-12)
+    values = [best_value(model, support.tolist()) for support in found]
+    assert values == pytest.approx(sorted(values), abs=1e-12)
+    assert all(6 in support and len(support) <= 4 for support in found)
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_descents_end_where_no_move_helps(seed: int, priced: bool) -> None:
+    model, _, _ = quadratic(seed, priced=priced)
+    fixed = np.zeros(8, dtype=bool)
+    for start in ([], [0], [1, 5], [2, 3, 7]):
+        inside = np.array(start, dtype=np.int64)
+        end = descend(model, inside, fixed, room=3 - len(inside))
+        assert best_value(model, end.tolist()) <= best_value(model, start)
+        assert len(end) <= 3
+        here = best_value(model, end.tolist())
+        others = set(range(8)) - set(end.tolist())
+        swaps = [[*(set(end.tolist()) - {i}), j] for i in end.tolist() for j in others]
+        adds = [[*end.tolist(), j] for j in others] if len(end) < 3 else []
+        drops = [list(set(end.tolist()) - {i}) for i in end.tolist()]
+        assert here <= min(best_value(model, s) for s in [*swaps, *adds, *drops]) + 1e-10
+
+
+def test_experiment_1_at_ten_features() -> None:
+    """0.59252864, the best known (OKRidge's beam search finds it too): 0.59569 by swaps alone."""
+    data = make_low_rank(random_state=0)
+    program = Program(data.X, data.y, k=10, ridge=0.01)
+    assert Search(program, relax(program)).run().value == pytest.approx(0.5925286435250, abs=1e-10)

@@ -8,6 +8,7 @@ because only the matrix knows how it summed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, gamma, norm_up, up
 
-MODULUS_MASK = (1 << 64) - 1
+Words: TypeAlias = npt.NDArray[np.uint64]
 """Checksums are integers mod 2^64."""
 
 
@@ -56,8 +57,8 @@ class Matrix(ABC):
         """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
 
     @abstractmethod
-    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
-        """sum_ij rows_i cols_j words(x_ij) mod 2^64: one pass."""
+    def checksum(self, rows: Words, cols: Words) -> Words:
+        """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
 
     def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
         """X[:, index] w and a bound of its rounding error, elementwise."""
@@ -70,7 +71,7 @@ class Matrix(ABC):
         return block @ w, up(radius + lost)
 
 
-def words(x: Vector) -> npt.NDArray[np.uint64]:
+def words(x: Vector) -> Words:
     """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
 
     Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but

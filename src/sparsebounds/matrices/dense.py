@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.matrices.base import (
-    MODULUS_MASK,
     Matrix,
+    Words,
     inner_product_radius,
     norms_from_squares,
     words,
@@ -73,12 +73,11 @@ class DenseMatrix(Matrix):
             spread[cols] += np.einsum("ij,ij,i->j", block, block, weights[rows])
         return mean, spread
 
-    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
-        total = 0
+    def checksum(self, rows: Words, cols: Words) -> Words:
+        total = np.zeros(len(rows), dtype=np.uint64)
         for i, j, block in self._blocks():
-            sums = (words(block) * cols[j]).sum(axis=1, dtype=np.uint64)
-            total += int(np.sum(sums * rows[i]))
-        return total & MODULUS_MASK
+            total += np.sum((rows[:, i] @ words(block)) * cols[:, j], axis=1)
+        return total
 
     def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
         """(rows, columns, float64 block) over the whole matrix, in storage order: one pass."""

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import device
 
 from sparsebounds._array import Array, Index, Vector, namespace, to_numpy
 from sparsebounds.matrices.base import (
-    MODULUS_MASK,
     Matrix,
+    Words,
     inner_product_radius,
     norms_from_squares,
     words,
@@ -65,12 +64,12 @@ class DeviceMatrix(Matrix):
             spreads.append(to_numpy(self._xp.matmul((rest * rest).T, vector)))
         return np.concatenate(means), np.concatenate(spreads)
 
-    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
-        total = 0
+    def checksum(self, rows: Words, cols: Words) -> Words:
+        total = np.zeros(len(rows), dtype=np.uint64)
         for part, block in self._blocks():
             bits = words(np.ascontiguousarray(to_numpy(block)))
-            total += int(np.sum((bits * cols[part]).sum(axis=1, dtype=np.uint64) * rows))
-        return total & MODULUS_MASK
+            total += np.sum((rows @ bits) * cols[:, part], axis=1)
+        return total
 
     def _moved(self, a: Vector) -> Array:
         return self._xp.asarray(a, dtype=self._xp.float64, device=device(self._array))

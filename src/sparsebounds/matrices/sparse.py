@@ -6,10 +6,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares, words
+from sparsebounds.matrices.base import (
+    Matrix,
+    Words,
+    inner_product_radius,
+    norms_from_squares,
+    words,
+)
 
 
 class SparseMatrix(Matrix):
@@ -66,10 +71,10 @@ class SparseMatrix(Matrix):
         empty = np.where(full, 0.0, np.maximum(0.0, 1.0 - self._column_sums(stored)))
         return mean, spread + empty * mean**2
 
-    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+    def checksum(self, rows: Words, cols: Words) -> Words:
         self.passes += 1.0
-        bits = words(self.values)
-        return int(np.sum(bits * rows[self._csc.indices] * cols[self.column_of_entries()]))
+        bits, at, of = words(self.values), self._csc.indices, self.column_of_entries()
+        return np.array([np.sum(bits * r[at] * c[of]) for r, c in zip(rows, cols, strict=True)])
 
     def _column_sums(self, values: Vector) -> Vector:
         sums = np.bincount(self.column_of_entries(), values, minlength=self.shape[1])

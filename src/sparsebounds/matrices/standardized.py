@@ -7,11 +7,10 @@ Scores: (x_j.a - center_j sum(a)) / scale_j.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, U, gamma, sum_up, up
-from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.base import Matrix, Words
 
 
 class StandardizedMatrix(Matrix):
@@ -58,7 +57,7 @@ class StandardizedMatrix(Matrix):
         mean, spread = self.base.moments(weights)
         return (mean - self.center) / self.scale, spread / self.scale**2
 
-    def checksum(self, rows: npt.NDArray[np.uint64], cols: npt.NDArray[np.uint64]) -> int:
+    def checksum(self, rows: Words, cols: Words) -> Words:
         return self.base.checksum(rows, cols)
 
 

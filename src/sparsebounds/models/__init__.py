@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from sparsebounds.models.refit import Model, refit
-from sparsebounds.models.search import Search, candidate_supports, pool_of
+from sparsebounds.models.search import Search
 
-__all__ = ["Model", "Search", "candidate_supports", "pool_of", "refit"]
+__all__ = ["Model", "Search", "refit"]

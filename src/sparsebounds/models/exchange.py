@@ -16,9 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from sparsebounds._array import Index, Mask, Vector
+
+LEAST = 1e-12
+"""Changes smaller than this, relative to the linear term's reach, are rounding."""
+
+STEPS = 100
+"""Moves in a descent. They end by themselves unless columns so ill scaled that the changes
+predicted are rounding lead in a circle."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,56 @@ class Quadratic:
     ridge: Vector
     price: Vector
     positive: Mask
+
+    def gain(self, numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
+        """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
+        reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
+        result: Vector = 0.5 * reach**2 / denominator
+        return result
+
+    def least(self) -> float:
+        """The smallest change that counts."""
+        alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
+        return LEAST * float(np.max(alone, initial=0.0))
+
+
+@dataclass(frozen=True)
+class Around:
+    """A support S in q: x = M^-1 l_S, the diagonal of M^-1, and what the others would find."""
+
+    outside: Index
+    x: Vector
+    spread: Vector
+    weights: Vector
+    """B = H_.S M^-1, one row an outside feature."""
+
+    rho: Vector
+    schur: Vector
+
+
+def around(model: Quadratic, inside: Index, fixed: Mask) -> Around:
+    """One factorisation for all moves from a support."""
+    H, ridge = model.hessian, model.ridge
+    open_ = ~fixed
+    open_[inside] = False
+    outside = np.flatnonzero(open_)
+    rho = model.linear[outside]
+    schur = np.diagonal(H)[outside] + ridge[outside]
+    if len(inside) == 0:
+        nothing = np.zeros(0)
+        return Around(outside, nothing, nothing, np.zeros((len(outside), 0)), rho, schur)
+    inverse = np.linalg.inv(H[inside[:, None], inside] + np.diag(ridge[inside]))
+    across = H[outside[:, None], inside]
+    weights = across @ inverse
+    schur = schur - np.einsum("ji,ji->j", weights, across)
+    return Around(
+        outside,
+        inverse @ model.linear[inside],
+        np.diagonal(inverse),
+        weights,
+        rho - weights @ model.linear[inside],
+        np.maximum(schur, ridge[outside]),
+    )
 
 
 @dataclass(frozen=True)
@@ -46,46 +102,25 @@ def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int)
 
     `fixed` features neither leave nor enter; `room` is how many may be added without dropping.
     """
-    H, ridge = model.hessian, model.ridge
-    outside = np.setdiff1d(np.flatnonzero(~fixed), inside)
+    here = around(model, inside, fixed)
+    outside, movable = here.outside, ~fixed[inside]
     found: list[Move] = []
-    if len(inside) == 0:
-        weights, x = np.zeros((len(outside), 0)), np.zeros(0)
-        spread = np.zeros(0)
-    else:
-        factor = cho_factor(H[np.ix_(inside, inside)] + np.diag(ridge[inside]), lower=True)
-        inverse = cho_solve(factor, np.eye(len(inside)))
-        x, spread = inverse @ model.linear[inside], np.diagonal(inverse)
-        weights = H[np.ix_(outside, inside)] @ inverse
-    rho = model.linear[outside] - weights @ model.linear[inside]
-    schur = np.diagonal(H)[outside] + ridge[outside]
-    schur = schur - np.einsum("ji,ji->j", weights, H[np.ix_(outside, inside)])
-    schur = np.maximum(schur, ridge[outside])
-
-    def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
-        reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
-        result: Vector = 0.5 * reach**2 / denominator
-        return result
-
-    movable = ~fixed[inside]
-    dropped = 0.5 * x**2 / spread - model.price[inside]
+    dropped = 0.5 * here.x**2 / here.spread - model.price[inside]
     for i in np.flatnonzero(movable & (model.price[inside] > 0)):
         found.append(Move(int(inside[i]), None, float(dropped[i])))
     if len(outside):
         positive = model.positive[outside]
-        added = model.price[outside] - gain(rho, schur, positive)
         if room > 0:
-            best = np.argsort(added, kind="stable")[:most]
-            found += [Move(None, int(outside[j]), float(added[j])) for j in best]
+            added = model.price[outside] - model.gain(here.rho, here.schur, positive)
+            found += [Move(None, int(outside[j]), float(added[j])) for j in _first(added, most)]
         if movable.any():
-            shift = weights[:, movable] / spread[movable]
-            after = gain(
-                rho[:, None] + shift * x[movable],
-                schur[:, None] + shift * weights[:, movable],
+            shift = here.weights[:, movable] / here.spread[movable]
+            after = model.gain(
+                here.rho[:, None] + shift * here.x[movable],
+                here.schur[:, None] + shift * here.weights[:, movable],
                 positive[:, None],
             )
             table = dropped[movable] + model.price[outside][:, None] - after
-            flat = np.argsort(table, axis=None, kind="stable")[:most]
             leaving = inside[movable]
             found += [
                 Move(
@@ -93,6 +128,31 @@ def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int)
                     int(outside[at // table.shape[1]]),
                     float(table.flat[at]),
                 )
-                for at in flat
+                for at in _first(table.ravel(), most)
             ]
     return sorted(found, key=lambda move: move.change)[:most]
+
+
+def descend(model: Quadratic, inside: Index, fixed: Mask, *, room: int) -> Index:
+    """The support that best move after best move ends at, by q alone."""
+    least = model.least()
+    for _ in range(STEPS):
+        move = next(iter(moves(model, inside, fixed, room=room, most=1)), None)
+        if move is None or not move.change < -least:
+            break
+        room += (move.leave is not None) - (move.enter is not None)
+        inside = after(inside, move)
+    return inside
+
+
+def after(inside: Index, move: Move) -> Index:
+    """The support once a move is made, sorted."""
+    keep = inside if move.leave is None else inside[inside != move.leave]
+    return keep if move.enter is None else np.sort(np.append(keep, move.enter))
+
+
+def _first(values: Vector, most: int) -> Index:
+    """Positions of the `most` smallest values, ascending, ties by position."""
+    if most == 1:
+        return np.array([np.argmin(values)])
+    return np.argsort(values, kind="stable")[:most]

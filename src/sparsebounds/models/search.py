@@ -1,61 +1,102 @@
 """From supports to the best model found: refit, then add, drop and swap until none helps.
 
 Candidates are tried on a pool of features (the relaxation's support and the best scores), whose
-columns are read once. The table of `exchange` orders the moves; a refit decides. For the squared
-loss with a ridge the table is exact, so the first move that does not help ends the search.
+columns are read once. Around a model the loss is a quadratic on the pool (`exchange`); moves are
+made in it, and a refit decides whether they helped. For the squared loss with a ridge the
+quadratic is the loss, wherever it is taken: it is formed once, and one refit ends a descent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.models.exchange import Quadratic, moves
+from sparsebounds.models.beam import beam
+from sparsebounds.models.exchange import Quadratic, after, descend, moves
 from sparsebounds.models.refit import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 
 TRIES = 8
-"""Moves refitted before a support is called locally optimal, where the table is a model."""
+"""Moves refitted before a support is called locally optimal, where the quadratic is a model."""
 
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
+
+WIDTH = 10
+"""Supports kept at every size of the beam search."""
+
+GROWN = 3
+"""Supports of the beam search that are improved."""
+
+RESTARTS = 20
+"""Perturbed supports from which the search starts again."""
 
 
 class Search:
     """Local search over supports within a pool; every support is refitted once."""
 
-    def __init__(self, program: Program, pool: Index) -> None:
-        self.program = program
-        self.pool = np.unique(np.concatenate((pool, np.flatnonzero(program.always))))
+    def __init__(self, program: Program, relaxed: Relaxation) -> None:
+        self.program, self.relaxed = program, relaxed
+        self.pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
+        self.fixed = ~program.free[self.pool]
         self._columns = program.matrix.columns(self.pool)
         self._seen: dict[tuple[int, ...], Model] = {}
+        self._local: set[tuple[int, ...]] = set()
+        self._last: tuple[Model, Quadratic] | None = None
+        self.incumbent = self.model(np.flatnonzero(program.always))
 
     @property
     def refitted(self) -> int:
         """Supports refitted so far."""
         return len(self._seen)
 
+    @property
+    def exact(self) -> bool:
+        """Whether the quadratic is the objective itself, wherever it is taken."""
+        program = self.program
+        squared = program.loss.name == "squared" and program.ball is None
+        return squared and not program.positive.any()
+
+    def run(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
+        """The best local optimum from the relaxation, the beam and perturbations of the best.
+
+        Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
+        """
+
+        def enough() -> bool:
+            return stop() or self.incumbent.value <= goal
+
+        try:
+            for start in self._starts():
+                if enough():
+                    break
+                self.improve(start, enough)
+            for support in self._perturbed():
+                if enough():
+                    break
+                before = self.incumbent.value
+                if self.model(support).value < before:
+                    self.improve(support, enough)
+        except KeyboardInterrupt:
+            pass
+        return self.incumbent
+
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> Model:
         """The local optimum reached from a support."""
+        if self.exact:
+            support = self._descend(self._quadratic(self.incumbent), support)
+            return self.model(support)
         model = self.model(support)
-        while not stop():
+        while not stop() and (key := tuple(model.support.tolist())) not in self._local:
+            self._local.add(key)
             better = self._step(model, stop)
             if better is None:
                 return model
             model = better
         return model
-
-    def best(self, supports: Iterable[Index], stop: Callable[[], bool] = lambda: False) -> Model:
-        """The best local optimum over several supports."""
-        found = self.model(np.flatnonzero(self.program.always))
-        for support in supports:
-            if stop():
-                break
-            found = min(found, self.improve(support, stop), key=lambda model: model.value)
-        return found
 
     def model(self, support: Index) -> Model:
         """The refit of a support of pool features."""
@@ -63,29 +104,73 @@ class Search:
         if key not in self._seen:
             chosen = np.array(key, dtype=np.int64)
             places = np.searchsorted(self.pool, chosen)
-            self._seen[key] = refit(self.program, chosen, self._columns[:, places])
+            found = refit(self.program, chosen, self._columns[:, places])
+            self._seen[key] = found
+            if len(self._seen) == 1 or found.value < self.incumbent.value:
+                self.incumbent = found
         return self._seen[key]
 
-    def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
-        """A better neighbour, or None."""
+    def _starts(self) -> Iterator[Index]:
+        """What the relaxation suggests; then the best of a beam search in its quadratic."""
+        program, relaxed = self.program, self.relaxed
+        yield from candidate_supports(program, relaxed)
+        start = np.searchsorted(self.pool, np.flatnonzero(program.always))
+        room = int(np.count_nonzero(~self.fixed))
+        room = room if program.k is None else min(program.k, room)
+        quadratic = self._quadratic(Model(np.nan, relaxed.w, relaxed.b, relaxed.eta))
+        for inside in beam(quadratic, start, self.fixed, room=room, width=WIDTH)[:GROWN]:
+            yield self.pool[inside]
+
+    def _perturbed(self) -> Iterator[Index]:
+        """Where descents end that start near the incumbent of the moment, in its quadratic.
+
+        Some of its features, at random (seeded), are exchanged for others of the pool.
+        """
+        program, rng = self.program, np.random.default_rng(0)
+        for _ in range(RESTARTS):
+            support = self.incumbent.support
+            chosen = support[program.free[support]]
+            others = np.setdiff1d(self.pool[~self.fixed], chosen)
+            most = min(max(1, len(chosen) // 2), len(others))
+            if len(chosen) == 0 or most == 0:
+                return
+            count = int(rng.integers(1, most + 1))
+            kept = rng.permutation(chosen)[: len(chosen) - count]
+            start = np.concatenate((kept, rng.choice(others, count, replace=False)))
+            start = np.union1d(start, support[~program.free[support]])
+            yield self._descend(self._quadratic(self.incumbent), start)
+
+    def _room(self, support: Index) -> int:
+        """How many features may be added to a support."""
         program = self.program
-        inside = np.searchsorted(self.pool, model.support)
-        counted = int(np.count_nonzero(program.free[model.support]))
-        room = 1 if program.k is None else program.k - counted
-        fixed = ~program.free[self.pool]
-        tries = 1 if program.loss.name == "squared" and program.ball is None else TRIES
-        for move in moves(self._quadratic(model), inside, fixed, room=room, most=tries):
+        counted = int(np.count_nonzero(program.free[support]))
+        return len(self.pool) if program.k is None else program.k - counted
+
+    def _descend(self, quadratic: Quadratic, support: Index) -> Index:
+        inside = np.searchsorted(self.pool, support)
+        return self.pool[descend(quadratic, inside, self.fixed, room=self._room(support))]
+
+    def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
+        """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
+        quadratic, support = self._quadratic(model), model.support
+        threshold = model.value - 1e-13 * abs(model.value)
+        other = self.model(self._descend(quadratic, support))
+        if other.value < threshold:
+            return other
+        inside = np.searchsorted(self.pool, support)
+        room = self._room(support)
+        for move in moves(quadratic, inside, self.fixed, room=room, most=TRIES):
             if stop():
                 return None
-            keep = inside[inside != move.leave] if move.leave is not None else inside
-            keep = keep if move.enter is None else np.append(keep, move.enter)
-            other = self.model(np.sort(self.pool[keep]))
-            if other.value < model.value - 1e-13 * abs(model.value):
+            other = self.model(self.pool[after(inside, move)])
+            if other.value < threshold:
                 return other
         return None
 
     def _quadratic(self, model: Model) -> Quadratic:
         """The loss around a model, on the pool, with the intercept eliminated."""
+        if self._last is not None and (self.exact or self._last[0] is model):
+            return self._last[1]
         program, A = self.program, self._columns
         z = A @ model.w[self.pool] + model.b
         bend = program.F.curvature(z)
@@ -104,9 +189,11 @@ class Search:
         # A flat loss (hinge, Huber) or an idle ball leaves nothing to divide by.
         largest = float(np.max(np.diagonal(hessian), initial=1e-288))
         ridge = np.fmax(ridge, 1e-12 * largest)
-        return Quadratic(
+        found = Quadratic(
             hessian, linear, ridge, program.prices[self.pool], program.positive[self.pool]
         )
+        self._last = model, found
+        return found
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
