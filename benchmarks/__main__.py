@@ -24,7 +24,7 @@ def main() -> None:
             parser.error(f"no problem of that name; there are: {', '.join(PROBLEMS)}")
     rows, missing = run(names, say=lambda text: print(text, flush=True))
     about, verdicts = machine.describe(), judge(rows)
-    report.show(rows, verdicts, missing, about)
+    report.page(rows, verdicts, missing, about).show()
     complete = not (options.quick or options.only or options.no_save)
     if complete:  # part of the table never replaces all of it
         for path in report.save(rows, verdicts, missing, about):

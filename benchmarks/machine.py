@@ -21,14 +21,14 @@ PACKAGES = (
 )
 
 
-def describe() -> dict[str, object]:
-    """The machine and the versions, by name."""
+def describe(packages: tuple[str, ...] = PACKAGES) -> dict[str, object]:
+    """The machine and the versions of these packages, by name."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "threads used": 1,
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {name: _version(name) for name in packages},
     }
 
 

@@ -151,14 +151,19 @@ def sparse(n: int = 20_000, m: int = 200_000, density: float = 1e-3) -> Problem:
     return Problem(X, y, l0=0.1 * l0_max(X, y, "squared", 0.05), ridge=0.05)
 
 
-def leukemia() -> Problem:
-    """72 samples, 3571 genes: logistic, l0 = 0.1, ball = 50, standardized."""
+def shared_data(name: str) -> tuple[Any, Any]:
+    """X and y of a data set that is not shipped with the code."""
     folder = Path(os.environ.get("SPARSEBOUNDS_DATA", ROOT.parent / "shared" / "data"))
-    path = folder / "leukemia.npz"
+    path = folder / f"{name}.npz"
     if not path.exists():
         raise Unavailable(f"{path} is not there; name its folder in SPARSEBOUNDS_DATA")
     with np.load(path) as data:
-        X, y = np.ascontiguousarray(data["X"], float), np.asarray(data["y"], float)
+        return np.ascontiguousarray(data["X"], float), np.asarray(data["y"], float)
+
+
+def leukemia() -> Problem:
+    """72 samples, 3571 genes: logistic, l0 = 0.1, ball = 50, standardized."""
+    X, y = shared_data("leukemia")
     return Problem(X, y, "logistic", l0=0.1, ball=50.0, standardize=True)
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.signal import lfilter
 
-from benchmarks import machine, report
+from benchmarks import machine, page
 from benchmarks.problems import Problem, l0_max
 from benchmarks.timing import best_of, product_seconds, timed
 from sparsebounds.relaxation import Relaxation, relax
@@ -141,10 +141,10 @@ def main() -> None:
         f"{used['above_matrix_bytes'] / 2**20:.0f} MiB above the matrix while relaxing"
     )
     about = machine.describe()
-    print(report.machine_line(about))
+    print(page.machine_line(about))
     if options.most >= SIZES[-1]:
-        report.RESULTS.mkdir(exist_ok=True)
-        path = report.RESULTS / "scaling.json"
+        page.RESULTS.mkdir(exist_ok=True)
+        path = page.RESULTS / "scaling.json"
         path.write_text(
             json.dumps({"machine": about, "time": sizes, "memory": used}, indent=1) + "\n"
         )

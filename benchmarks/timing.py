@@ -30,16 +30,16 @@ def seconds_of(run: Callable[[], object]) -> float:
     return timed(run)[0]
 
 
-def best_of(run: Callable[[], float], first: float = math.inf) -> float:
+def best_of(run: Callable[[], float], first: float = math.inf, most: int = MOST) -> float:
     """The least of several runs, each of which says how many seconds it took.
 
     A run of `first` seconds is among them. At least three where they fit into ten seconds, and more
-    of the short ones.
+    of the short ones, up to `most`.
     """
     gc.collect()
     done = math.isfinite(first)
     best, total, count = first, first if done else 0.0, int(done)
-    while count < MOST and (not count or total + best <= (ENOUGH if count < FEWEST else SHORT)):
+    while count < most and (not count or total + best <= (ENOUGH if count < FEWEST else SHORT)):
         seconds = run()
         best, total, count = min(best, seconds), total + seconds, count + 1
     return best
