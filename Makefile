@@ -42,6 +42,7 @@ lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
 
 bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environment of their own
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks
+	$(SINGLE) $(BENCH)/bin/python -m benchmarks.models
 
 clean:  ## removes all that these targets made, the environments included
 	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -71,4 +72,5 @@ $(BENCH)/.bench: $(SOURCES)
 	$(call make_venv,$(BENCH))
 	@echo "Installing sparsebounds and its peers into $(BENCH) ..."
 	@$(BENCH)/bin/python $(PIP_INSTALL) --editable '.[bench]'
+	@$(BENCH)/bin/python $(PIP_INSTALL) --no-deps okridge  # it asks for numpy < 2
 	@touch $@
