@@ -25,12 +25,12 @@ from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.losses import Loss
-from sparsebounds.models import Model, Search
+from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
 
-CLOSED = 1e-9
-"""Relative gap at which no other model can be better by more than a rounding: the search ends."""
+CLOSED = 0.01
+"""Part of the tolerance at which the search for better models ends: there is nothing to gain."""
 
 
 def solve(
@@ -101,14 +101,13 @@ def solve_program(
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
         search = Search(program, relaxed)
-        goal = relaxed.lower + CLOSED * max(abs(relaxed.lower), abs(program.null))
-        model = search.run(late, goal)
+        goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
+        model, coef, intercept = as_returned(program, search.run(late, goal))
         relaxations = [relaxed] if late() else dual_points(program, relaxed)
         points = [found.point for found in relaxations]
         steps = sum(found.stats.newton_steps for found in relaxations)
         certificate = certificate_from(program, points, model)
         proved = screen_at(program, relaxed.point, model.value)
-    coef, intercept = program.to_user(model.w, model.b)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
         coef=coef,
