@@ -13,9 +13,9 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.exchange import Quadratic, moves
-from sparsebounds.models.refit import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.relaxation.refit import Model, refit
 
 TRIES = 8
 """Moves refitted before a support is called locally optimal, where the table is a model."""
