@@ -129,6 +129,7 @@ def solve_program(
             models=search.refitted,
             seconds=time.perf_counter() - started,
         ),
+        program=program,
     )
 
 

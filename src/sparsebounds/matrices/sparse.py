@@ -34,6 +34,10 @@ class SparseMatrix(Matrix):
         return int(self._csc.nnz)
 
     @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
     def values(self) -> Vector:
         """The stored entries."""
         return np.asarray(self._csc.data)
@@ -59,6 +63,14 @@ class SparseMatrix(Matrix):
         block = self._csc[:, index]
         self.passes += block.nnz / max(1, self._csc.nnz)
         return np.asarray(block.toarray())
+
+    def combine(self, weights: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray(self._csc @ weights)
+
+    def project(self, basis: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray((self._csc.T @ basis).T)
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0
