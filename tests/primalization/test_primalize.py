@@ -350,6 +350,15 @@ def test_an_integral_relaxation_is_left_alone() -> None:
     assert np.all(primal.values == primal.value)
 
 
+def test_dust_is_no_feature() -> None:
+    """k = 1 and w = (1, 1e-17): rounding gives the first all of the budget, the second the rest."""
+    program = Program(np.eye(2), np.array([2.0, 0.0]), k=1, ridge=1.0)
+    relaxed = dataclasses.replace(sb.relax(program), w=np.array([1.0, 1e-17]))
+    primal = sb.primalize(program, relaxed)
+    assert primal.n_nonzero == 1
+    assert primal.n_fractional == 0
+
+
 def test_errors_say_what_to_pass() -> None:
     program = four_ties()
     relaxed = sb.relax(program)

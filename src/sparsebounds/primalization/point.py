@@ -24,7 +24,7 @@ from sparsebounds.bounds import objective_up
 from sparsebounds.primalization.paper import paper_points
 from sparsebounds.primalization.result import Argument, Primalization
 from sparsebounds.primalization.ties import TiedPoint, relaxed_cost, tied_point
-from sparsebounds.primalization.vertex import basis, vertex
+from sparsebounds.primalization.vertex import basis, snapped, vertex
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 from sparsebounds.relaxation.refit import Model, inside_ball, refit
@@ -97,9 +97,10 @@ def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:
     if len(start) == 0:
         return start, 0, "sparse"
     found = basis(point.columns, point.lengths)
-    if found.rank == len(start):
-        return start, found.rank, "unique"
-    return vertex(found, point.lengths, start, point.cost), found.rank, "vertex"
+    argument: Argument = "unique" if found.rank == len(start) else "vertex"
+    if argument == "vertex":
+        start = vertex(found, point.lengths, start, point.cost)
+    return snapped(start, point.lengths, point.largest), found.rank, argument
 
 
 def without_budget(program: Program, w: Vector) -> Program:

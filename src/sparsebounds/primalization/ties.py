@@ -55,6 +55,9 @@ class TiedPoint:
     lengths: Vector
     """The norms of x_i v_i, means included: what small is relative to."""
 
+    largest: float
+    """The largest |w_i x_i| of all features."""
+
     def moved(self, u: Vector) -> tuple[Vector, float]:
         """(w, b) with other weights on the tied features, b following so that z need not."""
         w = self.w.copy()
@@ -85,13 +88,15 @@ def tied_point(program: Program, w: Vector, b: float) -> TiedPoint:
     v = w[tied] / u[tied]
     columns = block[:, fractional] * v
     means = np.zeros(len(tied))
-    lengths = np.linalg.norm(columns, axis=0)
+    sizes = np.linalg.norm(block, axis=0) * np.abs(w[support])
+    lengths = sizes[fractional] / u[tied]
     if program.fit_intercept:
         means = program.F.p @ columns
         columns = columns - means
     cost = np.ones(len(tied)) if program.l0 is None else program.prices[tied]
     value = program.F.value(block @ w[support] + b) + relaxed_cost(program, w, u)
-    return TiedPoint(program, w, b, u, value, tied, v, cost, columns, means, lengths)
+    largest = float(np.max(sizes, initial=0.0))
+    return TiedPoint(program, w, b, u, value, tied, v, cost, columns, means, lengths, largest)
 
 
 def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:

@@ -91,8 +91,12 @@ def vertex(found: Basis, lengths: Vector, u0: Vector, cost: Vector) -> Vector:
         # What rounding the steps has cost, put right at once.
         exact = np.linalg.solve(rows[:, inside], target - rows[:, outside] @ y[outside])
         y[inside] = np.clip(exact, 0.0, top[inside])
-    y[y <= SNAP * np.max(u0 * lengths)] = 0.0
-    y[y >= (1.0 - SNAP) * top] = top[y >= (1.0 - SNAP) * top]
     u = np.empty(len(y))
     u[found.order] = y / top
-    return u
+    return snapped(u, lengths, float(np.max(u0 * lengths)))
+
+
+def snapped(u: Vector, lengths: Vector, largest: float) -> Vector:
+    """u with what is nothing but rounding put to 0 (beside the largest |w_i x_i|) or 1."""
+    u = np.where(u * lengths <= SNAP * largest, 0.0, u)
+    return np.where(u >= 1.0 - SNAP, 1.0, u)
