@@ -116,10 +116,10 @@ def test_views_of_the_factors_and_the_cost_of_a_read() -> None:
 
 def test_the_checksum_tells_factors_apart() -> None:
     left, right = factors("one")
-    rows, cols = multipliers(N, 1), multipliers(M, 2)
+    rows, cols = multipliers(N, 1)[None], multipliers(M, 2)[None]
 
     def checksum(left: np.ndarray, right: np.ndarray) -> int:
-        return LowRankMatrix(left, right).checksum(rows, cols)
+        return int(LowRankMatrix(left, right).checksum(rows, cols)[0])
 
     mixed = [2, 0, 1]
     assert checksum(left, right) == checksum(left[:, mixed], right[mixed])
