@@ -182,6 +182,42 @@ def test_from_any_relaxed_point(rng) -> None:
                 assert paid <= (size + l0) @ u + l0 * np.sum(1.0 - left) + 1e-9
 
 
+def test_from_any_relaxed_point_with_its_cheapest_weights(rng) -> None:
+    """The last column of the table: k + r - 1 nonzeros at most; at most l0 phi for each of S."""
+    fractional = 0
+    for _ in range(40):
+        r, k, ridge, l0 = int(rng.integers(1, 4)), int(rng.integers(1, 5)), 0.3, 0.2
+        X = rng.normal(size=(N, r)) @ rng.normal(size=(r, M))
+        w, y = rng.normal(size=M) * rng.uniform(0.1, 1.5, size=M), rng.normal(size=N)
+        # sum u = k by bisection, then u = min(1, |w|/beta); and the l0 form's own beta.
+        low, high = 1e-9, 10.0 * np.abs(w).sum()
+        for _ in range(200):
+            beta = 0.5 * (low + high)
+            low, high = (beta, high) if np.minimum(1.0, np.abs(w) / beta).sum() > k else (low, beta)
+        for budget, knee in ((True, high), (False, math.sqrt(2.0 * l0 / ridge))):
+            u = np.minimum(1.0, np.abs(w) / knee)
+            v, tied = w / u, np.flatnonzero(u < 1.0)
+            if len(tied) == 0:
+                continue
+            x = u.copy()
+            x[tied] = vertex(X[:, tied] * v[tied], u[tied], np.ones(len(tied)))
+            left = x[(x > 0) & (x < 1)]
+            fractional += len(left) > 0
+            assert len(left) <= r
+            assert x.sum() <= u.sum() + 1e-9
+            assert np.allclose(X @ (x * v), X @ w, atol=1e-9)
+            if budget:
+                assert np.count_nonzero(x) <= (k + r - 1 if len(left) else k)
+                continue
+            program = Program(X, y, l0=l0, ridge=ridge)
+            c = np.sum(X**2, axis=0) * smoothness(program) / ridge
+            S = np.flatnonzero((x > 0) & (x < 1))
+            least = np.minimum((1.0 - left) ** 2, c[S] * left * (1.0 - left))
+            bound = bidual_value(program, w, u) + l0 * float(np.sum(least))
+            assert brute_force(program).value <= bound + 1e-9
+    assert fractional >= 20
+
+
 @pytest.mark.parametrize("form", ["k+ridge", "k+ball"])
 def test_the_gap_at_the_same_k(form: Form, rng) -> None:
     """E1 (d), E3: p_con(k) - p**(k) <= L sum_S |v_i x_i|^2 u_i (1 - u_i), v_i^2 = 2 tau/ridge."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -23,7 +24,7 @@ from sparsebounds.bounds import bound_at, dual_point
 from sparsebounds.datasets import load_leukemia, make_bell_spectrum
 from sparsebounds.matrices import SparseMatrix, base
 from sparsebounds.program import Form, Program
-from sparsebounds.relaxation import relax
+from sparsebounds.relaxation import relax, working_set
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)
@@ -270,13 +271,14 @@ def test_purified_points_keep_their_promise(form: Form, loss: str, seed: int) ->
     for row in bounds.rows:
         assert row.purified <= row.purified_bound + exact
         found = directions.purify(row.rank)
+        v, w = directions.point.v, found.w[directions.point.tied]
         extra = 0 if form == "l0+ridge" else 1
-        assert found.n_fractional <= row.rank + extra
+        assert np.count_nonzero((w != 0) & (w != v)) <= row.rank + extra
         if program.k is None:
             assert row.purified >= optimum * (1 - 1e-12)
             assert row.upper <= row.purified
             # l0 j, or l0 (j + 1), and the movement in the other directions.
-            moved = row.purified_bound - directions.point.value
+            moved = found.bound - directions.point.value
             assert moved <= 0.03 * (row.rank + extra) + _quadratic_term(directions, row.rank)
         else:
             assert row.purified_nonzero <= program.k + row.rank
@@ -546,7 +548,43 @@ def test_draws_time_and_progress() -> None:
     assert bounds.seconds > 0
     stopped = sb.rank_bounds(program, [1, 2, 3], time_limit=1e-9)
     assert len(stopped.rows) == 1
-    assert "2 ranks left" in stopped.notes[-1]
+    assert stopped.notes[-1] == "The time limit was reached with 2 ranks left to try."
+    assert not stopped.interrupted
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ctrl_c_keeps_the_finished_rows(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, whole, optimum = case(form, "squared", 1)
+    pressed = False
+    loop = working_set._Run.loop
+
+    def interrupted(run: working_set._Run) -> str:
+        if pressed:
+            raise KeyboardInterrupt  # as a signal would, where relax answers it with its bounds
+        return loop(run)
+
+    def press(row: sb.RankRow) -> None:
+        nonlocal pressed
+        pressed = row.rank == 2
+
+    monkeypatch.setattr(working_set._Run, "loop", interrupted)
+    bounds = sb.rank_bounds(program, callback=press)
+    assert bounds.interrupted
+    for name, values in bounds.columns().items():
+        np.testing.assert_array_equal(values, whole.columns()[name][:2])
+    assert bounds.notes[-1] == "Interrupted with 4 ranks left to try."
+    assert bounds.lower <= min(optimum, bounds.upper)
+    # Without a finished row there is nothing to return.
+    with pytest.raises(KeyboardInterrupt):
+        sb.rank_bounds(program)
+
+
+def test_huge_data_raise_no_warning() -> None:
+    X, y = data(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for row in sb.rank_bounds(Program(X * 1e100, y, l0=0.03, ball=1.0), [1, 6]).rows:
+            assert row.lower <= row.upper
 
 
 def test_warm_starts_change_nothing() -> None:
@@ -577,8 +615,18 @@ def test_warm_starts_change_nothing() -> None:
         ({"basis": np.full((12, 2), np.nan)}, ValueError, "not orthonormal"),
         ({"basis": np.eye(5)}, ValueError, r"basis has shape \(5, 5\).*length 12"),
         ({"basis": np.eye(12)[:, :2], "ranks": [3]}, ValueError, "from 1 to 2"),
-        ({"power": -1}, ValueError, "power=-1 must be a whole number"),
+        *(
+            ({name: value}, ValueError, f"{name}={value!r} must be a whole number, 0 or more")
+            for name in ("power", "draws", "random_state")
+            for value in (-1, True, "a", 1.5, None)
+        ),
+        ({"tol": "a"}, TypeError, "tol='a' must be a number greater than 0"),
+        ({"tol": 0.0}, ValueError, "tol=0.0 must be finite and greater than 0"),
+        ({"full": "x"}, TypeError, "full='x' must be True or False"),
+        ({"callback": 3}, TypeError, "callback=3 cannot be called; pass a function, or None"),
         ({"time_limit": 0}, ValueError, "time_limit=0 must be a number of seconds"),
+        ({"time_limit": True}, ValueError, "time_limit=True must be a number of seconds"),
+        ({"time_limit": math.nan}, ValueError, "time_limit=nan must be a number of seconds"),
     ],
 )
 def test_errors_are_sentences(options: dict[str, Any], error: type, words: str) -> None:

@@ -46,6 +46,34 @@ def positive_number(name: str, value: Any) -> float:
     return number
 
 
+def whole_number(name: str, value: Any) -> int:
+    """An int >= 0."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise InputError(f"{name}={value!r} must be a whole number, 0 or more.")
+    return int(value)
+
+
+def check_random_state(value: Any) -> None:
+    """A seed: a whole number, a numpy Generator or None."""
+    seed = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    if not seed and value is not None and not isinstance(value, np.random.Generator):
+        raise InputError(
+            f"random_state={value!r} must be a whole number, 0 or more, a numpy Generator or None."
+        )
+
+
+def check_limits(time_limit: Any, callback: Any) -> None:
+    """A time limit is None or a number of seconds > 0, a callback None or a function."""
+    if time_limit is not None and (
+        isinstance(time_limit, bool)
+        or not isinstance(time_limit, Real)
+        or not float(time_limit) > 0
+    ):
+        raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+    if callback is not None and not callable(callback):
+        raise InputTypeError(f"callback={callback!r} cannot be called; pass a function, or None.")
+
+
 def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> float | Vector:
     """A positive number, or a vector with one number a feature."""
     if np.ndim(value) == 0:

@@ -72,3 +72,29 @@ def test_bad_arguments(invoke: Invoke, refused: Callable[..., str], tmp_path: Pa
     taken = tmp_path / "taken"
     taken.touch()
     assert refused("reproduce", "4", "--out", taken) == (f"--out {taken} is a file; name a folder.")
+
+
+def never(self: Any, tick: Tick) -> pl.DataFrame:
+    raise AssertionError("the work has begun")
+
+
+def test_folders_are_tried_before_the_work(
+    refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in (LeukemiaRank, SmallRidge):
+        monkeypatch.setattr(kind, "run", never)
+    taken = tmp_path / "experiment4"
+    taken.touch()
+    words = f"Results cannot be written into the folder {taken}: File exists. Name another folder"
+    for which in ("4", "all"):
+        assert refused("reproduce", which, "--out", tmp_path).startswith(words)
+    assert list(tmp_path.iterdir()) == [taken]
+    inside = taken / "deeper"
+    assert "Not a directory" in refused("reproduce", "4", "--out", inside)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that nobody can write")
+def test_a_folder_that_nobody_can_write(refused: Callable[..., str]) -> None:
+    assert refused("reproduce", "4", "--out", "/proc").startswith(
+        "Results cannot be written into the folder /proc/experiment4: "
+    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import http.client
+import io
 import os
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sparsebounds._errors import InputError
 from sparsebounds.datasets import leukemia, load_leukemia
 from sparsebounds.datasets._rdata import read_rdata
 
@@ -207,6 +211,72 @@ def test_errors_name_the_remedy(home: Path) -> None:
     (home / "other.RData").write_bytes(gzip.compress(empty))
     with pytest.raises(ValueError, match="no list `leukemia`"):
         load_leukemia(home / "other.RData")
+
+
+def one_sentence(source: Path | str, remedy: str = "Save a copy yourself") -> str:
+    """What load_leukemia says of a file: its name first, one reason, one remedy."""
+    with pytest.raises(InputError) as caught:
+        load_leukemia(None if remedy.startswith("Delete") else source)
+    message = str(caught.value)
+    assert message.startswith(f"{source} ")
+    assert message.count("Save a copy yourself") + message.count("Delete ") == 1
+    assert message.count(str(source)) == (2 if remedy.startswith("Delete") else 1)
+    assert f". {remedy}" in message
+    return message
+
+
+def test_each_bad_file_has_one_reason_and_one_remedy(home: Path) -> None:
+    X, y = made_up()
+    path = home / "mine"
+    np.savez(home / "mine.npz", X=X + 1.0, y=y)
+    assert "holds other numbers" in one_sentence(home / "mine.npz")
+    np.savez(home / "mine.npz", X=np.full((N, M), "text"), y=y)
+    assert "could not convert string" in one_sentence(home / "mine.npz")
+    np.savez(home / "mine.npz", X=X)
+    assert "y is not a file in the archive" in one_sentence(home / "mine.npz")
+    # The same of R's files: strings in the place of numbers, no list at all, a part of a file.
+    names = pairs((symbol("names"), strings("x", "y")))
+    head = b"RDX2\nX\n" + integer(2) * 3
+    for x, classes in ((strings("a"), vector(13, y)), (vector(14, [1.0]), strings("a", "b"))):
+        held = integer(19 | 0x200) + integer(2) + x + classes + names
+        path.write_bytes(gzip.compress(head + pairs((symbol("leukemia"), held))))
+        assert "could not convert string" in one_sentence(path)
+    path.write_bytes(gzip.compress(head + pairs((symbol("leukemia"), strings("a")))))
+    assert "no list `leukemia`" in one_sentence(path)
+    dim = pairs((symbol("dim"), vector(13, (1, 1))))
+    shaped = integer(16 | 0x200) + integer(1) + string("a") + dim
+    path.write_bytes(gzip.compress(head + pairs((symbol("leukemia"), shaped))))
+    assert "not an .RData file" in one_sentence(path)
+    for data in (b"", b"text", rdata(X, (y > 0).astype(int))[:-30]):
+        path.write_bytes(data)
+        assert "not an .RData file" in one_sentence(path)
+
+
+def test_a_damaged_cache_is_to_be_deleted(home: Path) -> None:
+    X, y = made_up()
+    cached = home / "cache" / "sparsebounds" / "leukemia.npz"
+    cached.parent.mkdir(parents=True)
+    np.savez_compressed(cached, X=X, y=y)
+    whole = cached.read_bytes()
+    remedy = f"Delete {cached}, so that the data are downloaded again."
+    for length in range(0, len(whole) - 1, 7):
+        cached.write_bytes(whole[:length])
+        one_sentence(cached, remedy)
+    for place in range(0, len(whole), 3):
+        cached.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        # Either a byte that nothing depends on, or a sentence.
+        with suppress(InputError):
+            np.testing.assert_array_equal(load_leukemia().X, X)
+
+
+def test_a_download_that_breaks_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Answer(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise http.client.IncompleteRead(b"half", 100)
+
+    monkeypatch.setattr(leukemia.urllib.request, "urlopen", lambda *_, **__: Answer())
+    with pytest.raises(InputError, match=r"could not be downloaded.*IncompleteRead.*Save a copy"):
+        load_leukemia()
 
 
 @pytest.mark.skipif(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from sparsebounds.losses import REGISTRY
+from sparsebounds.primalization.ties import tied_point
 from sparsebounds.program import Form, Program
+from sparsebounds.relaxation import Relaxation
 
 Maker = Callable[..., Program]
 
@@ -46,7 +49,19 @@ def low_rank_program(
     return Program(X, y, loss=loss, **(sparsity | size | intercept | more))
 
 
+def spoilt(program: Program, relaxed: Relaxation, w: np.ndarray) -> Relaxation:
+    """The relaxation at another w, with its cheapest weights and its value there."""
+    point = tied_point(program, w, relaxed.b)
+    return dataclasses.replace(relaxed, w=point.w, u=point.u, value=point.value)
+
+
 @pytest.fixture
 def low_rank() -> Maker:
     """`low_rank_program`."""
     return low_rank_program
+
+
+@pytest.fixture(scope="session", name="spoilt")
+def spoilt_fixture() -> Callable[..., Relaxation]:
+    """`spoilt`."""
+    return spoilt

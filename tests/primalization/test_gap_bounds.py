@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
+import warnings
 from collections.abc import Callable
 from typing import get_args
 
@@ -13,12 +15,13 @@ import pytest
 
 import sparsebounds as sb
 from sparsebounds.bounds import objective_up
-from sparsebounds.bounds.shapley_folkman import refined_excess, stated_excess
+from sparsebounds.bounds.shapley_folkman import refined_excess, rounded_share, stated_excess
 from sparsebounds.losses import REGISTRY
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.primalization.rounding import round_in_pairs
 from sparsebounds.primalization.ties import tied_point
 from sparsebounds.program import Form, Program
+from sparsebounds.relaxation import Relaxation, RelaxationWarning
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)
@@ -137,7 +140,7 @@ def test_supports_for_a_search_obey_the_program(form: Form) -> None:
 
 
 def test_a_large_ridge_makes_the_refined_bound_small() -> None:
-    """l0 + ridge: L |x v|^2/8 for each tied feature, in place of l0, and brute force agrees."""
+    """l0 + ridge: l0 phi for each tied feature, in place of l0, and brute force agrees."""
     smaller = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -152,7 +155,7 @@ def test_a_large_ridge_makes_the_refined_bound_small() -> None:
         assert found.refined.value <= plain + 1e-12
         if primal.rank_tied:
             smaller += found.refined.value < plain - 1e-3
-            assert "L |x_i v_i|^2/8" in str(found.refined)
+            assert "l0 phi(L |x_i|^2/ridge)" in str(found.refined)
     assert smaller >= 3
 
 
@@ -163,7 +166,21 @@ def test_numbers_of_the_paper_and_ours() -> None:
     assert stated_excess(program, 7) == pytest.approx(0.7)
     flat = np.full(3, np.inf)
     assert refined_excess(program, program.prices, flat, 2) == pytest.approx(0.6)
-    assert refined_excess(program, program.prices, np.full(3, 0.8), 2) == pytest.approx(0.2)
+    # c = |v x|^2/(2 l0) is 4, 2 and 1: l0 phi(c) is 0.1 (4/5)^2, 0.2 (2/3)^2 and 0.4/4.
+    assert refined_excess(program, program.prices, np.full(3, 0.8), 2) == pytest.approx(
+        0.1 + 4 / 45
+    )
+    priced = Program(X, np.ones(3), l0=0.1, ball=1.0)
+    assert refined_excess(priced, priced.prices, np.full(3, 0.01), 2) == pytest.approx(0.2)
+
+
+def test_phi_is_the_largest_that_rounding_one_by_one_can_cost() -> None:
+    u = np.linspace(0.0, 1.0, 200_001)
+    for c in (1e-3, 0.5, 1.0, 1.5, 4.0, 100.0):
+        worst = np.max(np.minimum((1 - u) ** 2, c * u * (1 - u)))
+        assert rounded_share(np.array([c]))[0] == pytest.approx(worst, rel=1e-5)
+        assert worst < min(1.0, c / 4) * (1 + 1e-12)
+    assert rounded_share(np.array([np.inf]))[0] == 1.0
 
 
 def test_sentences() -> None:
@@ -190,4 +207,123 @@ def test_sentences() -> None:
     assert exact.exact.value == pytest.approx(exact.refined.value)
     with pytest.warns(sb.relaxation.RelaxationWarning):
         hurried = sb.relax(program, time_limit=1e-9)
-    assert "the relaxed value" in str(sb.gap_bounds(program, hurried).stated)
+    inexact = sb.gap_bounds(program, hurried)
+    assert "the relaxed value" in str(inexact.stated)
+    assert "p**" not in str(inexact)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sentences_of_an_inexact_relaxation_are_true(low_rank: Maker, form: Form) -> None:
+    """No p** in them, and every number is on its side of the referee's optimum."""
+    for seed in range(4):
+        program = low_rank(seed, "squared", form, 3)
+        with pytest.warns(RelaxationWarning):
+            hurried = sb.relax(program, time_limit=1e-9)
+        found = sb.gap_bounds(program, hurried)
+        assert "p**" not in str(found)
+        if program.k is None:
+            assert brute_force(program).value <= found.refined.value
+            continue
+        said = re.match(r"Same k: the dual value (\S+) <= p\(\d\) <= (\S+), ", str(found.same_k))
+        assert said
+        optimum = brute_force(program).value
+        assert float(said[1]) <= optimum <= float(said[2]) * (1 + 1e-5)
+    primal = sb.primalize(program, hurried)
+    assert primal.argument == "sparse"
+    assert "exact" not in str(primal)
+
+
+DATA = np.random.default_rng(0).normal(size=(12, 6))
+RESPONSE = DATA @ np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0]) + 0.1 * DATA[:, ::-1].sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"y": 1e-3 * RESPONSE}, "has the value .* but its point has"),
+        ({"X": 2.0 * DATA}, "has the value .* but its point has"),
+        ({"ridge": 0.3}, "has the value .* but its point has"),
+        ({"k": 3}, "weights sum to 3, above k=2"),
+        ({"fit_intercept": True}, "breaks a constraint of the program: it has an intercept"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_the_relaxation_of_another_program_is_refused(more: dict, why: str) -> None:
+    asked = {"X": DATA, "y": RESPONSE, "k": 2, "ridge": 0.1}
+    program, other = Program(**asked), Program(**(asked | more))
+    relaxed = sb.relax(other)
+    for function in (sb.gap_bounds, sb.primalize):
+        with pytest.raises(ValueError, match=rf"relaxed .*{why}.*pass what relax returned for"):
+            function(program, relaxed)
+        function(other, relaxed)
+
+
+def test_signs_exclusions_and_the_ball_of_another_program() -> None:
+    free = Program(DATA, RESPONSE, k=2, ridge=0.1)
+    relaxed = sb.relax(free)
+    for more, why in (
+        ({"positive": True}, "feature 1 has to be positive"),
+        ({"never": [0]}, "feature 0 is never in"),
+        ({"always": [5]}, "its weights u are not those of w"),
+    ):
+        with pytest.raises(ValueError, match=rf"relaxed breaks a constraint.*{why}; pass what"):
+            sb.gap_bounds(Program(DATA, RESPONSE, k=2, ridge=0.1, **more), relaxed)
+    wide = sb.relax(Program(DATA, RESPONSE, k=2, ball=0.5))
+    with pytest.raises(ValueError, match=r"its size is 0\.5, above ball=0\.1"):
+        sb.gap_bounds(Program(DATA, RESPONSE, k=2, ball=0.1), wide)
+
+
+def test_a_smaller_budget_is_a_relaxed_point_and_no_more() -> None:
+    """k = 1 obeys k = 2: its bounds hold there, under a name of their own."""
+    program = Program(DATA, RESPONSE, k=2, ridge=0.1)
+    found = sb.gap_bounds(program, sb.relax(program.with_budget(1)))
+    assert "p**" not in str(found)
+    for bound in (found.stated, found.refined, found.exact, found.same_k, found.rounded):
+        assert brute_force(program.with_budget(bound.cardinality)).value <= bound.value
+
+
+@pytest.mark.parametrize("offset", [10**9.5, 10**10.5, 1e11])
+@pytest.mark.parametrize("form", FORMS)
+def test_large_means_hide_no_rank(offset: float, form: Form) -> None:
+    """An intercept makes a mean irrelevant: ranks are those of the centred columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5)) + offset
+    centred = X - X.mean(axis=0)
+    y = centred.sum(axis=1) + 3.0 * rng.normal(size=20)
+    sparsity = {"k": 2} if form.startswith("k") else {"l0": 0.5}
+    size = {"ridge": 1.0} if form.endswith("ridge") else {"ball": 1.0}
+    program, plain = (Program(A, y, fit_intercept=True, **sparsity, **size) for A in (X, centred))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relaxed = sb.relax(program)
+    found = sb.gap_bounds(program, relaxed)
+    assert found.rank == 5
+    reference = sb.gap_bounds(plain, sb.relax(plain))
+    assert found.rank_tied == reference.rank_tied
+    allowed = plain if program.k is None else plain.with_budget(found.refined.cardinality)
+    assert brute_force(allowed).value <= found.refined.value
+    assert found.refined.value == pytest.approx(reference.refined.value, rel=1e-3)
+
+
+def test_rank_zero_promises_k() -> None:
+    program = Program(np.ones((6, 3)), np.arange(6.0), k=2, ridge=0.1, fit_intercept=True)
+    found = sb.gap_bounds(program, sb.relax(program))
+    assert found.rank == 0
+    assert "at k' = 2, " in str(found.same_k)
+    assert "k' >= k = 2 is promised, r = 0" in str(found.same_k)
+
+
+def test_an_interrupt_ends_the_search_for_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program(DATA, RESPONSE, k=2, ridge=0.1)
+    relaxed = sb.relax(program)
+    asked = []
+
+    def interrupted(smaller: Program, **_: object) -> Relaxation:
+        asked.append(smaller.k)
+        return dataclasses.replace(relaxed, interrupted=True)
+
+    monkeypatch.setattr("sparsebounds.primalization.gap.relax", interrupted)
+    found = sb.gap_bounds(program, relaxed)
+    assert asked == [1]
+    assert math.isnan(found.same_k.value)
+    assert str(found.same_k) == "Same k: interrupted; call gap_bounds again to go on."

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds.primalization.rank import numerical_rank
+from sparsebounds.primalization.rank import rank_of_columns
 from sparsebounds.primalization.vertex import basis, vertex
 from sparsebounds.program import Program
 
@@ -54,32 +54,32 @@ def test_rank_by_blocks(shape: tuple[int, int], rank: int) -> None:
     rng = np.random.default_rng(0)
     n, m = shape
     X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, m)) * 10.0 ** rng.uniform(-8, 8, size=m)
-    assert numerical_rank(program_of(X)).value == rank
-    assert numerical_rank(program_of(X, fit_intercept=True)).value == rank
+    assert rank_of_columns(program_of(X)).value == rank
+    assert rank_of_columns(program_of(X, fit_intercept=True)).value == rank
     shifted = X + np.linalg.norm(X, axis=0)
-    assert numerical_rank(program_of(shifted)).value == rank + 1
-    assert numerical_rank(program_of(shifted, fit_intercept=True)).value == rank
+    assert rank_of_columns(program_of(shifted)).value == rank + 1
+    assert rank_of_columns(program_of(shifted, fit_intercept=True)).value == rank
     full = rng.normal(size=shape)
-    assert numerical_rank(program_of(full)).value == min(shape)
-    assert numerical_rank(program_of(full, fit_intercept=True)).value == min(n - 1, m)
+    assert rank_of_columns(program_of(full)).value == min(shape)
+    assert rank_of_columns(program_of(full, fit_intercept=True)).value == min(n - 1, m)
 
 
 def test_rank_reads_no_more_than_it_must_and_says_when_it_gave_up() -> None:
     rng = np.random.default_rng(0)
     program = program_of(rng.normal(size=(40, 1000)))
     before = program.matrix.passes
-    assert numerical_rank(program).known
+    assert rank_of_columns(program).known
     assert program.matrix.passes - before <= 0.2
     wide = program_of(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 300)))
-    rank = numerical_rank(wide, work=0.0)
+    rank = rank_of_columns(wide, work=0.0)
     assert not rank.known
     assert rank.value == 40
     assert "was not computed" in str(rank)
-    assert "1e-10" in str(numerical_rank(wide))
+    assert "1e-10" in str(rank_of_columns(wide))
 
 
 def test_rank_is_of_the_features_to_choose_from() -> None:
     X = np.eye(5)
-    assert numerical_rank(program_of(X, always=[0], never=[1, 2])).value == 2
-    assert numerical_rank(program_of(np.zeros((5, 3)))).value == 0
-    assert numerical_rank(program_of(np.ones((5, 3)), fit_intercept=True)).value == 0
+    assert rank_of_columns(program_of(X, always=[0], never=[1, 2])).value == 2
+    assert rank_of_columns(program_of(np.zeros((5, 3)))).value == 0
+    assert rank_of_columns(program_of(np.ones((5, 3)), fit_intercept=True)).value == 0

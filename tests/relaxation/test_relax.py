@@ -284,6 +284,9 @@ def test_stops_on_time_and_on_interruption_with_valid_bounds() -> None:
     with pytest.warns(RelaxationWarning, match="Interrupted"):
         stopped = relax(program, callback=interrupt)
     assert len(seen) == 2
+    assert stopped.interrupted
+    assert not hurried.interrupted
+    assert not full.interrupted
     assert stopped.value == seen[-1].value
     assert stopped.dual_value <= full.value <= stopped.value * (1 + 1e-8)
     # More time only helps, and what is reported never goes back.
@@ -324,6 +327,10 @@ def test_bad_arguments(wrong: float) -> None:
             relax(program, time_limit=wrong)
     with pytest.raises(ValueError, match=r"tol='x' must be a number"):
         relax(program, tol="x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"time_limit=True must be a number"):
+        relax(program, time_limit=True)
+    with pytest.raises(TypeError, match=r"callback=3 cannot be called"):
+        relax(program, callback=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"program is a ndarray; pass a sparsebounds.Program"):
         relax(np.eye(2))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"start is a ndarray; pass what relax returned"):

@@ -38,8 +38,6 @@ class Purified:
     bound: float
     """What its objective is promised not to exceed; NaN where the loss has no L."""
 
-    n_fractional: int
-
 
 class Directions:
     """The tied columns of a relaxed point, in the order of their singular directions."""
@@ -50,11 +48,6 @@ class Directions:
         A = np.sqrt(program.F.p)[:, None] * self.point.columns
         _, values, right = np.linalg.svd(A, full_matrices=False)
         self._rows = values[:, None] * right
-
-    @property
-    def rank(self) -> int:
-        """Directions there are."""
-        return len(self._rows)
 
     def purify(self, j: int) -> Purified:
         """The point purified against the first j directions."""
@@ -69,9 +62,4 @@ class Directions:
         w, b = point.moved(u)
         moved = float(np.sum((self._rows @ (u - u0)) ** 2))
         bound = point.value + point.excess(u) + 0.5 * program.loss.smoothness * moved
-        return Purified(
-            w=w,
-            b=b,
-            bound=bound,
-            n_fractional=int(np.count_nonzero((u > 0.0) & (u < 1.0))),
-        )
+        return Purified(w, b, bound)

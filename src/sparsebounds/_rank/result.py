@@ -95,6 +95,8 @@ class RankBounds:
     """Reads of X."""
 
     seconds: float
+    interrupted: bool
+    """Whether Ctrl-C ended the loop before its last rank."""
 
     @property
     def best(self) -> RankRow:
@@ -146,8 +148,8 @@ class RankBounds:
         return text
 
 
-def notes_on(program: Program, full: bool, left: int) -> tuple[str, ...]:
-    """What a reader of the table must know: `full` X relaxed or not, ranks `left` out for time."""
+def notes_on(program: Program, full: bool, left: int, interrupted: bool) -> tuple[str, ...]:
+    """What a reader of the table must know: `full` X relaxed or not, ranks `left` out, and why."""
     notes = []
     if program.ball is None:
         notes.append(
@@ -172,5 +174,6 @@ def notes_on(program: Program, full: bool, left: int) -> tuple[str, ...]:
     if program.ball is not None and program.l0 is not None and one_price(program) is None:
         notes.append("sharp_lower is NaN: it needs one price l0 for all features.")
     if left:
-        notes.append(f"The time limit was reached with {left} ranks left to try.")
+        reason = "Interrupted" if interrupted else "The time limit was reached"
+        notes.append(f"{reason} with {left} rank{'s' if left > 1 else ''} left to try.")
     return tuple(notes)

@@ -18,13 +18,12 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._errors import InputTypeError
 from sparsebounds._rank.arguments import chosen_method, chosen_ranks
 from sparsebounds._rank.basis import Factors, checked_basis, factorise
 from sparsebounds._rank.directions import Directions
@@ -33,6 +32,7 @@ from sparsebounds._rank.result import RankBounds, RankRow, notes_on
 from sparsebounds._rank.stated import difference_up, sharpened, zeta_up
 from sparsebounds._rounding import down
 from sparsebounds._solve import certificate_from
+from sparsebounds._validate import check_limits, positive_number, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.models import Model, candidate_supports, refit
@@ -84,6 +84,8 @@ def rank_bounds(
         Seconds after which no further rank is begun.
     callback : callable, optional
         Called with each `RankRow`.
+
+    Ctrl-C returns the rows that are finished, if there are any; a note says so.
     """
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
@@ -91,17 +93,28 @@ def rank_bounds(
     Q = None if basis is None else checked_basis(basis, program.n)
     chosen = chosen_method(program, method, Q)
     wanted = chosen_ranks(program, ranks, min(program.n, program.m) if Q is None else Q.shape[1])
-    if not isinstance(power, Integral) or power < 0:
-        raise InputError(f"power={power!r} must be a whole number, 0 or more.")
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+    power, draws, seed = (
+        whole_number(name, value)
+        for name, value in (("power", power), ("draws", draws), ("random_state", random_state))
+    )
+    tol = positive_number("tol", tol)
+    check_limits(time_limit, callback)
+    if not isinstance(full, (bool, np.bool_)):
+        raise InputTypeError(f"full={full!r} must be True or False.")
+    interrupted = False
     with warnings.catch_warnings():
         # Short of its tolerance a relaxation still yields a dual vector, and every one is valid.
         warnings.simplefilter("ignore", RelaxationWarning)
-        factors = factorise(program, wanted[-1], chosen, Q, int(power), random_state)
-        sweep = _Sweep(program, factors, tol, full, draws, random_state)
+        factors = factorise(program, wanted[-1], chosen, Q, power, seed)
+        sweep = _Sweep(program, factors, tol, bool(full), draws, seed)
         for rank in wanted:
-            row = sweep.row(rank)
+            try:
+                row = sweep.row(rank)
+            except KeyboardInterrupt:
+                if not sweep.rows:
+                    raise
+                interrupted = True
+                break
             if callback is not None:
                 callback(row)
             if time_limit is not None and time.perf_counter() - started > time_limit:
@@ -111,7 +124,8 @@ def rank_bounds(
         program=program,
         method=chosen,
         certificate=certificate_from(program, sweep.points, sweep.model),
-        notes=notes_on(program, full, len(wanted) - len(sweep.rows)),
+        notes=notes_on(program, bool(full), len(wanted) - len(sweep.rows), interrupted),
+        interrupted=interrupted,
         full_passes=program.matrix.passes - first_pass,
         seconds=time.perf_counter() - started,
     )
@@ -120,6 +134,8 @@ def rank_bounds(
 class _Sweep:
     """The loop over ranks: what one rank leaves to the next, and the best of all."""
 
+    # Overflow is an infinite value, or an unset one, not news for the user.
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(
         self, program: Program, factors: Factors, tol: float, full: bool, draws: int, seed: int
     ) -> None:
@@ -132,9 +148,10 @@ class _Sweep:
         self._values: dict[tuple[int, ...], float] = {}
         self.model = refit(program, np.flatnonzero(program.always))
         self._null = self.model.value
-        self._full = relax(program, min(tol, 1e-10)) if full else None
+        self._full = _uninterrupted(relax(program, min(tol, 1e-10))) if full else None
         self._directions = None if self._full is None else Directions(program, self._full)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def row(self, rank: int) -> RankRow:
         """All numbers of one rank."""
         program, low = self.program, self.program.with_matrix(self.factors.at(rank))
@@ -192,7 +209,7 @@ class _Sweep:
 
     def _relaxed(self, low: Program, other: Relaxation | None) -> Relaxation:
         """The relaxation, from that of the last rank with the same budget, or from another one."""
-        found = relax(low, self.tol, start=self._starts.get(low.k, other))
+        found = _uninterrupted(relax(low, self.tol, start=self._starts.get(low.k, other)))
         self._starts[low.k] = found
         return found
 
@@ -245,6 +262,13 @@ class _Sweep:
         point = self._full.point
         apart = difference_up(self.program, point, dual_point_at(low, point.t))
         return zeta_up(self.program, apart)
+
+
+def _uninterrupted(found: Relaxation) -> Relaxation:
+    """The relaxation; one that Ctrl-C cut short is no row, and ends the loop as well."""
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
 
 
 def _spread(values: Vector) -> float:

@@ -11,7 +11,8 @@ With prices l0_i that differ, l0 r stands for the sum of the r largest. For a lo
 rounding at random costs only the second-order term, the first being 0 in the mean. With the norm
 |z|^2 = sum_j p_j z_j^2 (of centred columns where there is an intercept) and S the fractional set,
 
-    l0 + ridge   p - p** <= sum of r_T of the min(l0_i, L |v_i x_i|^2/8)         one by one
+    l0 + ridge   p - p** <= sum of r_T of the l0_i phi(L |x_i|^2/ridge_i)        one by one
+                 phi(c) = c/4 for c <= 1, (c/(1 + c))^2 beyond: less than 1
     k forms      p(k) - p**(k) <= L D^2/4 sum_S u_i (1 - u_i)                    in pairs
                  D = max over S of |v_i x_i - v_j x_j|
 
@@ -51,11 +52,17 @@ def refined_nonzeros(program: Program, rank_tied: int) -> int:
 
 
 def refined_excess(program: Program, prices: Vector, sizes: Vector, rank_tied: int) -> float:
-    """l0 r_T for the tied features' prices, or less where the ridge is large (l0 + ridge)."""
+    """l0 r_T from the ties' prices and |v_i x_i|^2, or less (l0 + ridge, a smooth loss)."""
     smooth = program.loss.smoothness
     if program.ball is None and not math.isnan(smooth):
-        prices = np.minimum(prices, 0.125 * smooth * sizes)
+        # On ties ridge/2 v^2 = l0, so that c = L |x|^2/ridge is L |v x|^2/(2 l0).
+        prices = prices * rounded_share(0.5 * smooth * sizes / prices)
     return largest_sum(prices, rank_tied)
+
+
+def rounded_share(c: Vector) -> Vector:
+    """phi: the largest min((1 - u)^2, c u (1 - u)) over u, at u = 1/2 or 1/(1 + c)."""
+    return np.where(c <= 1.0, 0.25 * c, (1.0 / (1.0 + 1.0 / np.maximum(c, 1.0))) ** 2)
 
 
 def rounding_rate(gram: Vector, u: Vector) -> float:

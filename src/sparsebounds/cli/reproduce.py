@@ -45,26 +45,27 @@ def reproduce(
     Example: sparsebounds reproduce all --out results
     """
     with sentences():
-        from sparsebounds.experiments import EXPERIMENTS, interruptible
+        from sparsebounds.experiments import EXPERIMENTS, check_folder, interruptible
         from sparsebounds.experiments.style import require_matplotlib
 
         require_matplotlib()
         if out.exists() and not out.is_dir():
             raise InputError(f"--out {out} is a file; name a folder.")
-        out.mkdir(parents=True, exist_ok=True)
-    numbers = list(EXPERIMENTS) if which is Which.ALL else [which.value]
+        numbers = list(EXPERIMENTS) if which is Which.ALL else [which.value]
+        chosen = [EXPERIMENTS[number](quick) for number in numbers]
+        for experiment in chosen:
+            check_folder(experiment, out)
     failed = False
     with interruptible() as check:
-        for number in numbers:
+        for experiment in chosen:
             try:
-                _one(EXPERIMENTS[number](quick), out, check)
-            except (
-                typer.Exit
-            ):  # said in a sentence; the other experiments do not depend on this one
-                failed = True
+                _one(experiment, out, check)
+            except typer.Exit:
+                failed = True  # said in a sentence; the others do not depend on this one
             except KeyboardInterrupt:
                 errors.print(
-                    f"Interrupted: experiment {number} wrote nothing; what was finished is kept."
+                    f"Interrupted: experiment {experiment.number} wrote nothing; what was finished "
+                    "is kept."
                 )
                 raise typer.Exit(INTERRUPTED) from None
     if failed:

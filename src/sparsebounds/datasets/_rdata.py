@@ -30,8 +30,16 @@ def read_rdata(data: bytes) -> dict[str, Any]:
         plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, LARGEST)
         reader = _Reader(plain)
         return dict(reader.item())
-    except (zlib.error, struct.error, ValueError, TypeError, IndexError, RecursionError) as error:
-        raise InputError(f"This is not an .RData file of plain lists: {error}.") from error
+    except (
+        zlib.error,
+        struct.error,
+        AttributeError,
+        ValueError,
+        TypeError,
+        IndexError,
+        RecursionError,
+    ) as error:
+        raise InputError(f"it is not an .RData file of plain lists: {error}") from error
 
 
 class _Reader:

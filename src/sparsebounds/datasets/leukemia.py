@@ -12,12 +12,11 @@ commit. Whatever the source, X and y are held to a SHA-256 checksum of their num
 from __future__ import annotations
 
 import hashlib
+import http.client
 import io
 import os
 import sys
-import urllib.error
 import urllib.request
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +33,9 @@ URL = (
 )
 SHA256 = "a3c6249ef55993d2c17823b37ef45a735e1569e6f6ccc754edc1aefeb63970f0"
 """Of X by rows and then y, as little-endian float64."""
+
+Held = tuple[Vector, Vector, tuple[str, ...] | None]
+"""X, y and the names of the features, where there are any."""
 
 NAME = "leukemia.npz"
 TIMEOUT = 60.0
@@ -78,10 +80,10 @@ def load_leukemia(path: str | os.PathLike[str] | None = None, *, download: bool 
         return _read(Path(folder) / NAME)
     cached = _cache() / NAME
     if cached.exists():
-        return _read(cached)
+        return _read(cached, f"Delete {cached}, so that the data are downloaded again.")
     if not download:
         raise InputError(f"The leukemia data are not on this machine. {REMEDY}")
-    found = _checked(*_from_rdata(_fetched(URL)), None, URL)
+    found = _leukemia(_fetched(URL), URL, REMEDY)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=found.X, y=found.y)
     cached.parent.mkdir(parents=True, exist_ok=True)
@@ -102,42 +104,46 @@ def _fetched(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
             return bytes(answer.read(LARGEST))
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
+    except (OSError, http.client.HTTPException) as error:
         raise InputError(
             f"The leukemia data could not be downloaded from {url}: {error}. {REMEDY}"
         ) from error
 
 
-def _read(path: Path) -> Leukemia:
-    """A file, by what it begins with."""
+def _read(path: Path, remedy: str = REMEDY) -> Leukemia:
     if not path.is_file():
-        raise InputError(f"path={str(path)!r} is not a file. {REMEDY}")
-    data = path.read_bytes()
-    if not data.startswith(b"PK"):
-        return _checked(*_from_rdata(data), None, str(path))
+        raise InputError(f"path={str(path)!r} is not a file. {remedy}")
+    return _leukemia(path.read_bytes(), str(path), remedy)
+
+
+def _leukemia(data: bytes, source: str, remedy: str) -> Leukemia:
+    """The data in a file, by what it begins with, if they are the ones this module is about."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            names = arrays["feature_names"].tolist() if "feature_names" in arrays else None
-            return _checked(arrays["X"], arrays["y"], names, str(path))
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} does not hold the arrays X and y: {error}. {REMEDY}") from error
-
-
-def _from_rdata(data: bytes) -> tuple[Vector, Vector]:
-    """X and y of the public copy, whose classes are 0 (ALL) and 1 (AML)."""
-    try:
-        held = read_rdata(data)["leukemia"]
-        return held["x"], 2.0 * np.asarray(held["y"], dtype=np.float64).ravel() - 1.0
-    except (KeyError, TypeError) as error:
-        raise InputError(f"The file holds no list `leukemia` of x and y. {REMEDY}") from error
-
-
-def _checked(X: Vector, y: Vector, names: list[str] | None, source: str) -> Leukemia:
-    """The data, if they are the ones this module is about."""
-    X, y = (np.ascontiguousarray(array, dtype="<f8") for array in (X, y))
+        X, y, names = _from_npz(data) if data.startswith(b"PK") else _from_rdata(data)
+        X, y = (np.ascontiguousarray(array, dtype="<f8") for array in (X, y))
+    except Exception as error:  # a damaged file may fail anywhere in zipfile, zlib and numpy
+        reason = str(error.args[0] if error.args else error) or type(error).__name__
+        raise InputError(
+            f"{source} does not hold the arrays X and y of the leukemia data: "
+            f"{reason.rstrip('.')}. {remedy}"
+        ) from error
     if hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest() != SHA256:
         raise InputError(
             f"{source} holds other numbers than the leukemia data this experiment is about: the "
-            f"checksum of its X and y differs. {REMEDY}"
+            f"checksum of its X and y differs. {remedy}"
         )
-    return Leukemia(X, y, ("ALL", "AML"), None if names is None else tuple(names), source)
+    return Leukemia(X, y, ("ALL", "AML"), names, source)
+
+
+def _from_npz(data: bytes) -> Held:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        names = arrays["feature_names"].tolist() if "feature_names" in arrays else None
+        return arrays["X"], arrays["y"], None if names is None else tuple(names)
+
+
+def _from_rdata(data: bytes) -> Held:
+    """X and y of the public copy, whose classes are 0 (ALL) and 1 (AML)."""
+    held = read_rdata(data).get("leukemia")
+    if not isinstance(held, dict) or not {"x", "y"} <= held.keys():
+        raise InputError("it has no list `leukemia` of x and y")
+    return held["x"], 2.0 * np.asarray(held["y"], dtype=np.float64).ravel() - 1.0, None

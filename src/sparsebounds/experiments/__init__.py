@@ -7,7 +7,7 @@ from sparsebounds.experiments.experiment_1 import DualityGap
 from sparsebounds.experiments.experiment_2 import NumericalRank
 from sparsebounds.experiments.experiment_3 import LeukemiaRank
 from sparsebounds.experiments.experiment_4 import SmallRidge
-from sparsebounds.experiments.running import Done, interruptible, reproduce
+from sparsebounds.experiments.running import Done, check_folder, interruptible, reproduce
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     kind.number: kind for kind in (DualityGap, NumericalRank, LeukemiaRank, SmallRidge)
@@ -23,6 +23,7 @@ __all__ = [
     "NumericalRank",
     "SmallRidge",
     "Tick",
+    "check_folder",
     "interruptible",
     "reproduce",
 ]

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sparsebounds._array import Vector
-
 Tick = Callable[[], None]
 """Called after each of an experiment's steps."""
 
@@ -59,11 +57,6 @@ def columns(table: pl.DataFrame, **where: str | float) -> Part:
     for name, value in where.items():
         table = table.filter(pl.col(name) == value)
     return {name: table[name].to_numpy() for name in table.columns}
-
-
-def numerical_rank(X: Vector) -> int:
-    """The rank of X up to rounding."""
-    return int(np.linalg.matrix_rank(X))
 
 
 def count(true: npt.NDArray[Any]) -> str:

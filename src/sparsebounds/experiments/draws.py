@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds.bounds import objective_up
 from sparsebounds.experiments.base import DRAWS
-from sparsebounds.primalization.paper import paper_points
-from sparsebounds.primalization.point import without_budget
+from sparsebounds.primalization.point import paper_models
 from sparsebounds.primalization.ties import tied_point
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -35,10 +33,7 @@ class Draws:
 def random_objectives(program: Program, relaxed: Relaxation) -> Draws:
     """The linear program with each objective, also where its answer is known to be unique."""
     point = tied_point(program, relaxed.w, relaxed.b)
-    values, supports = [], set()
-    for found in paper_points(point, DRAWS, np.random.default_rng(0)):
-        if found is not None:
-            w, b = found
-            values.append(objective_up(without_budget(program, w), w, b))
-            supports.add(tuple(np.flatnonzero(w).tolist()))
-    return Draws(np.array(values), len(supports))
+    drawn = paper_models(point, DRAWS, np.random.default_rng(0))
+    models = [model for model in drawn if model is not None]
+    supports = {tuple(model.support.tolist()) for model in models}
+    return Draws(np.array([model.value for model in models]), len(supports))

@@ -15,7 +15,7 @@ import polars as pl
 
 from sparsebounds._solve import solve_program
 from sparsebounds.datasets import make_low_rank
-from sparsebounds.experiments.base import Experiment, Tick, columns, numerical_rank
+from sparsebounds.experiments.base import Experiment, Tick, columns
 from sparsebounds.experiments.style import (
     BLACK,
     BLUE,
@@ -56,7 +56,7 @@ class SmallRidge(Experiment):
 
     def run(self, tick: Tick) -> pl.DataFrame:
         data = make_low_rank(60, 16, 4, 4) if self.quick else make_low_rank()
-        rank, k, rows = numerical_rank(data.X), self.k, []
+        rank, k, rows = int(np.linalg.matrix_rank(data.X)), self.k, []
         best = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
         least = 0.5 * float(np.mean((data.X @ best - data.y) ** 2))
         starts: dict[int, Relaxation] = {}

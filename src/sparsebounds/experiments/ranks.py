@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._rank import RankRow, rank_bounds
-from sparsebounds.experiments.base import DRAWS, Part, Tick, numerical_rank, spread
+from sparsebounds.experiments.base import DRAWS, Part, Tick, spread
 from sparsebounds.experiments.style import BLUE, GREY, ORANGE, RED, band
 from sparsebounds.program import Program
 
@@ -34,7 +34,7 @@ def rank_rows(
 ) -> list[dict[str, Any]]:
     """One row a rank; `labels` go into each."""
     assert isinstance(program.l0, float)
-    full, price, rows = numerical_rank(X), program.l0, list[dict[str, Any]]()
+    full, price, rows = int(np.linalg.matrix_rank(X)), program.l0, list[dict[str, Any]]()
 
     def keep(row: RankRow) -> None:
         rows.append(
@@ -47,7 +47,8 @@ def rank_rows(
         )
         tick()
 
-    rank_bounds(program, ranks, draws=DRAWS, callback=keep)
+    if rank_bounds(program, ranks, draws=DRAWS, callback=keep).interrupted:
+        raise KeyboardInterrupt  # an experiment is whole or not at all
     return rows
 
 

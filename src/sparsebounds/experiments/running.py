@@ -1,12 +1,13 @@
 """Run an experiment and keep its results: results.csv, findings.txt, its figures as PDF and PNG.
 
-All of an experiment is computed and drawn before its first file is written, and each file is
-written whole or not at all.
+The folder is tried first. All of an experiment is computed and drawn before its first file is
+written, and each file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from sparsebounds._errors import InputError
 from sparsebounds._files import write_atomically
 from sparsebounds.experiments.base import Experiment, Tick
 from sparsebounds.experiments.style import rendered, require_matplotlib, styled
@@ -33,6 +35,7 @@ class Done:
 def reproduce(experiment: Experiment, out: Path, tick: Tick = lambda: None) -> Done:
     """Run one experiment and save its results in a folder of its own inside `out`."""
     require_matplotlib()
+    check_folder(experiment, out)
     started, cpu = time.perf_counter(), time.process_time()
     table = experiment.run(tick)
     findings = experiment.findings(table)
@@ -54,6 +57,23 @@ def reproduce(experiment: Experiment, out: Path, tick: Tick = lambda: None) -> D
         seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu,
     )
+
+
+def check_folder(experiment: Experiment, out: Path) -> None:
+    """Raise, in a sentence, where its results could not be written; leaves its folder as it was."""
+    folder = out / experiment.folder
+    fresh = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if fresh:
+            folder.rmdir()
+    except OSError as error:
+        raise InputError(
+            f"Results cannot be written into the folder {folder}: {error.strerror}. Name another "
+            "folder, or make room for this one."
+        ) from error
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """gap_bounds: how far the sparse optimum can be from its relaxation, before and after the fact.
 
-p is the sparse optimum, p** the relaxed one, r the rank of X, r_T that of the tied columns.
+p is the sparse optimum, p** the relaxed one, r the rank of X, r_T that of the tied columns. From a
+relaxed point that is not optimal its value t stands in for p** above, a dual value below.
 
     stated    the paper's numbers, from r
-    refined   from r_T, and sharp: examples attain them
+    refined   from r_T, and sharp: examples attain them; never below what a model at hand attains
     exact     the primalized point itself, whose objective is known by formula
     same_k    p**(k) <= p(k) <= p**(k'), k' the largest budget whose primalized point has at most k
               nonzeros: k' >= k - r + 1
@@ -21,15 +22,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsebounds.bounds import objective_up
+from sparsebounds.bounds import dual_value, objective_up
 from sparsebounds.bounds.shapley_folkman import (
+    largest_sum,
     refined_excess,
     refined_nonzeros,
     stated_excess,
     stated_nonzeros,
 )
-from sparsebounds.primalization.point import check_pair, primalize
-from sparsebounds.primalization.rank import Rank, numerical_rank
+from sparsebounds.primalization.pair import check_pair
+from sparsebounds.primalization.point import primalized
+from sparsebounds.primalization.rank import Rank, rank_of_columns
 from sparsebounds.primalization.result import Primalization
 from sparsebounds.primalization.rounding import round_in_pairs
 from sparsebounds.primalization.ties import TiedPoint, tied_point
@@ -37,6 +40,9 @@ from sparsebounds.primalization.vertex import DEPENDENT
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
 from sparsebounds.relaxation.refit import Model, inside_ball, refit
+
+DIGITS = 1e-6
+"""A relaxed value this near to a dual one, relative to max(|value|, |null|), is called p**."""
 
 
 @dataclass(frozen=True)
@@ -88,35 +94,41 @@ def gap_bounds(program: Program, relaxed: Relaxation) -> GapBounds:
     ----------
     program : Program
     relaxed : Relaxation
-        What `relax` returned for it. The bounds hold for an inexact one, with its `value` in the
-        place of p**.
+        What `relax` returned for it. The bounds hold for an inexact one, with the value of its
+        point in the place of p**.
 
     In the k forms `same_k` solves up to r - 1 more relaxations, each from the last one.
     """
     check_pair(program, relaxed)
-    primal = primalize(program, relaxed, draws=0)
     point = tied_point(program, relaxed.w, relaxed.b)
-    rank = numerical_rank(program)
+    primal = primalized(point)
+    rank = rank_of_columns(program)
+    lower = dual_value(program, relaxed.dual)
+    name = _name(program, point.value, lower)
     return GapBounds(
         rank=rank.value,
         rank_tied=primal.rank_tied,
-        stated=_stated(program, relaxed, rank),
-        refined=_refined(point, primal, _name(program, relaxed)),
-        exact=_exact(program, primal),
-        same_k=_same_k(program, relaxed, primal, rank),
-        rounded=_rounded(point, primal),
+        stated=_stated(point, rank, name),
+        refined=_refined(point, primal, name),
+        exact=_exact(program, primal, name),
+        same_k=_same_k(program, relaxed, primal, rank, _below(name, lower)),
+        rounded=_rounded(point, primal, name),
     )
 
 
-def _name(program: Program, relaxed: Relaxation) -> str:
+def _name(program: Program, value: float, lower: float) -> str:
     """p**, unless the relaxed point is too far from it to go by that name."""
-    if relaxed.status == "bounded":
+    if not value - lower <= DIGITS * max(abs(value), abs(program.null)) + program.rounding:
         return "the relaxed value"
     return "p**" if program.k is None else f"p**({program.k})"
 
 
-def _stated(program: Program, relaxed: Relaxation, rank: Rank) -> GapBound:
-    value, name = relaxed.value, _name(program, relaxed)
+def _below(name: str, lower: float) -> str:
+    return f"{name} = {lower:.6g}" if name.startswith("p**") else f"the dual value {lower:.6g}"
+
+
+def _stated(point: TiedPoint, rank: Rank, name: str) -> GapBound:
+    program, value = point.program, point.value
     where = {
         "k+ridge": "Theorem 2.1",
         "l0+ridge": "Corollary 3.1",
@@ -134,47 +146,57 @@ def _stated(program: Program, relaxed: Relaxation, rank: Rank) -> GapBound:
 
 def _refined(point: TiedPoint, primal: Primalization, name: str) -> GapBound:
     program, value, rank = point.program, point.value, primal.rank_tied
-    if primal.argument == "sparse":
-        optimum = "p" if program.k is None else f"p({program.k})"
-        claim = f"{optimum} <= {name} = {value:.6g}"
-        sentence = f"Refined: {claim}: the relaxed weights are 0 and 1, no feature is tied."
-        return GapBound(value, program.k, sentence)
+    bound, most, model = value, program.k, primal.model
+    optimum = "p" if program.k is None else f"p({program.k})"
     tail = (
-        f"r_T = {rank} the rank of the {len(point.tied)} tied columns "
-        f"(distances below {DEPENDENT:g} of a column are 0)."
+        f", r_T = {rank} the rank of the {len(point.tied)} tied columns "
+        f"(distances below {DEPENDENT:g} of a column are 0)"
     )
-    if program.k is not None:
+    if primal.argument == "sparse":
+        claim = f"{optimum} <= {name} = {value:.6g}"
+        tail = ": the relaxed weights are 0 and 1, no feature is tied"
+    elif program.k is not None:
         most = refined_nonzeros(program, rank)
         claim = f"p(k + r_T - 1) = p({most}) <= {name} = {value:.6g}"
-        return GapBound(value, most, f"Refined: {claim}, {tail}")
-    plain = refined_excess(program, point.cost, np.full(len(point.tied), np.inf), rank)
-    sizes = program.F.p @ point.columns**2
-    excess = refined_excess(program, point.cost, sizes, rank)
-    bound = value + excess
-    formula = "l0 r_T" if excess == plain else "r_T of the min(l0, L |x_i v_i|^2/8)"
-    claim = f"p <= {name} + {formula} = {value:.6g} + {excess:.6g} = {bound:.6g}"
-    return GapBound(bound, None, f"Refined: {claim}, {tail}")
+    else:
+        excess = refined_excess(program, point.cost, program.F.p @ point.columns**2, rank)
+        formula = "l0 r_T"
+        if excess < largest_sum(point.cost, rank):
+            formula = "r_T of the l0 phi(L |x_i|^2/ridge)"
+            whole = refit(program, np.flatnonzero((primal.u == 1.0) & (primal.w != 0.0)))
+            model = min(model, whole, key=lambda model: model.value)
+        bound = value + excess
+        claim = f"p <= {name} + {formula} = {value:.6g} + {excess:.6g} = {bound:.6g}"
+    # The rank was computed, and a model decides.
+    if f"{max(bound, model.value):.6g}" != f"{bound:.6g}":
+        tail += f"; raised to {model.value:.6g}, which a model attains"
+    return GapBound(max(bound, model.value), most, f"Refined: {claim}{tail}.", model)
 
 
-def _exact(program: Program, primal: Primalization) -> GapBound:
+def _exact(program: Program, primal: Primalization, name: str) -> GapBound:
+    start = "p**" if name.startswith("p**") else "t"
     formula = {
-        "k+ridge": "p** - tau sum_S u(1 - u)",
-        "l0+ridge": "p** + l0 sum_S (1 - u)^2",
-        "k+ball": "p**",
-        "l0+ball": "p** + l0 sum_S (1 - u)",
+        "k+ridge": f"{start} - tau sum_S u(1 - u)",
+        "l0+ridge": f"{start} + l0 sum_S (1 - u)^2",
+        "k+ball": start,
+        "l0+ball": f"{start} + l0 sum_S (1 - u)",
     }[program.form]
     count = None if program.k is None else primal.n_nonzero
-    name = "p" if count is None else f"p({count})"
+    optimum = "p" if count is None else f"p({count})"
+    where = "" if start == "p**" else f"; t = {primal.relaxed_value:.6g} is their relaxed value"
     sentence = (
-        f"Exact: {name} <= OPT = {formula} = {primal.value:.6g}, attained by the primalized point; "
-        f"{primal.n_fractional} of its {primal.n_nonzero} weights were rounded up (the set S)."
+        f"Exact: {optimum} <= OPT = {formula} = {primal.value:.6g}, attained by the primalized "
+        f"point; {primal.n_fractional} of its {primal.n_nonzero} weights were rounded up (the set "
+        f"S){where}."
     )
     return GapBound(
         primal.value, count, sentence, Model(primal.value, primal.w, primal.b, math.nan)
     )
 
 
-def _same_k(program: Program, relaxed: Relaxation, primal: Primalization, rank: Rank) -> GapBound:
+def _same_k(
+    program: Program, relaxed: Relaxation, primal: Primalization, rank: Rank, lower: str
+) -> GapBound:
     if program.k is None:
         return _none("Same k: the program sets a price l0 and no k.")
     k, found = program.k, relaxed
@@ -184,24 +206,25 @@ def _same_k(program: Program, relaxed: Relaxation, primal: Primalization, rank: 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RelaxationWarning)
                 found = relax(smaller, start=found)
-            primal = primalize(smaller, found, draws=0)
+            primal = primalized(tied_point(smaller, found.w, found.b))
         if primal.n_nonzero <= k:
             break
-    promised = k - rank.value + 1
-    claim = (
-        f"k' >= k - r + 1 = {promised} is promised"
-        if promised >= 0
-        else "k < r - 1 promises nothing"
-    )
+        if size < k and found.interrupted:
+            return _none("Same k: interrupted; call gap_bounds again to go on.")
+    promised = k - max(rank.value, 1) + 1
+    formula = "k - r + 1" if rank.value else "k"
+    claim = f"k' >= {formula} = {promised} is promised"
+    if promised < 0:
+        claim = "k < r - 1 promises nothing"
     sentence = (
-        f"Same k: p**({k}) = {relaxed.value:.6g} <= p({k}) <= {primal.refit_value:.6g}, attained "
-        f"by the refit of the point primalized at k' = {size}, p**({size}) = {found.value:.6g}; "
+        f"Same k: {lower} <= p({k}) <= {primal.refit_value:.6g}, attained by the refit of the "
+        f"point primalized at k' = {size}, whose relaxed value is {primal.relaxed_value:.6g}; "
         f"{claim}, {rank}."
     )
     return GapBound(primal.refit_value, k, sentence, primal.model)
 
 
-def _rounded(point: TiedPoint, primal: Primalization) -> GapBound:
+def _rounded(point: TiedPoint, primal: Primalization, name: str) -> GapBound:
     program = point.program
     if program.k is None:
         return _none("Rounded in pairs: the program sets a price l0 and no k.")
@@ -220,7 +243,7 @@ def _rounded(point: TiedPoint, primal: Primalization) -> GapBound:
         )
         return GapBound(bound, program.k, sentence, model)
     sentence = (
-        f"Rounded in pairs: p({program.k}) <= p** + L D^2/4 sum_S u(1 - u) = {bound:.6g}, "
+        f"Rounded in pairs: p({program.k}) <= {name} + L D^2/4 sum_S u(1 - u) = {bound:.6g}, "
         f"L = {program.loss.smoothness:g} the largest curvature of the loss and D the largest "
         f"distance between two of the {primal.n_fractional} fractional columns x_i v_i; the "
         f"rounded model, refitted, attains {model.value:.6g}."

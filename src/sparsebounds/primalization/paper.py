@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from sparsebounds._array import Vector
+from sparsebounds.primalization.centred import centred
 from sparsebounds.primalization.ties import TiedPoint
 from sparsebounds.primalization.vertex import basis
 
@@ -38,12 +39,9 @@ def paper_points(
     support = np.flatnonzero((point.w != 0.0) & program.free)
     u, v = point.u[support], point.w[support] / point.u[support]
     largest = float(np.max(u))
-    columns = program.matrix.columns(support) * v
-    lengths, means = np.linalg.norm(columns, axis=0), np.zeros(len(support))
-    if program.fit_intercept:
-        means = program.F.p @ columns
-        columns = columns - means
-    found = basis(columns, lengths)
+    part = centred(program, program.matrix.columns(support))
+    lengths, means = part.lengths * np.abs(v), part.means * v
+    found = basis(part.columns * v, lengths)
     same = np.empty((found.rank, len(support)))
     same[:, found.order] = found.rows * lengths[found.order]
     limits, most = np.zeros((0, len(support))), np.zeros(0)

@@ -14,13 +14,14 @@ k - 1 ones beside the at most r_T fractional ones.
 from __future__ import annotations
 
 import math
-from numbers import Integral
+from collections.abc import Iterator
 
 import numpy as np
 
+from sparsebounds import _validate as check
 from sparsebounds._array import Vector
-from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.bounds import objective_up
+from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.paper import paper_points
 from sparsebounds.primalization.result import Argument, Primalization
 from sparsebounds.primalization.ties import TiedPoint, relaxed_cost, tied_point
@@ -51,19 +52,26 @@ def primalize(
         Seeds the objectives.
     """
     check_pair(program, relaxed)
-    if not isinstance(draws, Integral) or draws < 0:
-        raise InputError(f"draws={draws!r} must be a whole number, 0 or more.")
-    point = tied_point(program, relaxed.w, relaxed.b)
+    draws = check.whole_number("draws", draws)
+    check.check_random_state(random_state)
+    return primalized(tied_point(program, relaxed.w, relaxed.b), draws, random_state)
+
+
+def primalized(
+    point: TiedPoint, draws: int = 0, random_state: int | np.random.Generator | None = 0
+) -> Primalization:
+    """`primalize` from a relaxed point with its cheapest weights."""
+    program = point.program
     u, rank, argument = vertex_of(point)
     w, b = point.moved(u)
     w = inside_ball(program, w)
     roomy = without_budget(program, w)
     value = objective_up(roomy, w, b)
-    values = np.full(int(draws), value)
+    values = np.full(draws, value)
     if argument == "vertex":
         rng = np.random.default_rng(random_state)
-        for i, found in enumerate(paper_points(point, int(draws), rng)):
-            values[i] = np.nan if found is None else _value(program, *found)
+        for i, model in enumerate(paper_models(point, draws, rng)):
+            values[i] = np.nan if model is None else model.value
     coef, intercept = program.to_user(w, b)
     weights = point.u.copy()
     weights[point.tied] = u
@@ -110,19 +118,11 @@ def without_budget(program: Program, w: Vector) -> Program:
     return program.with_budget(max(program.k, int(np.count_nonzero(w[program.free]))))
 
 
-def check_pair(program: Program, relaxed: Relaxation) -> None:
-    """Raise, in a sentence, where these two are not a program and a relaxation of its size."""
-    if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
-    if not isinstance(relaxed, Relaxation):
-        raise InputTypeError(f"relaxed is a {type(relaxed).__name__}; pass what relax returned.")
-    if len(relaxed.w) != program.m:
-        raise InputError(
-            f"relaxed has {len(relaxed.w)} coefficients, but the program {program.m}; "
-            "pass what relax returned for this program."
-        )
-
-
-def _value(program: Program, w: Vector, b: float) -> float:
-    w = inside_ball(program, w)
-    return objective_up(without_budget(program, w), w, b)
+def paper_models(point: TiedPoint, draws: int, rng: np.random.Generator) -> Iterator[Model | None]:
+    """What the paper's linear program leads to, one a random objective; None without a vertex."""
+    for found in paper_points(point, draws, rng):
+        if found is None:
+            yield None
+            continue
+        w, b = inside_ball(point.program, found[0]), found[1]
+        yield Model(objective_up(without_budget(point.program, w), w, b), w, b, math.nan)

@@ -59,7 +59,8 @@ class Primalization:
     argument: Argument
     """Why the weights are a vertex.
 
-    "sparse": the relaxed weights are binary, nothing is rounded and the relaxation is exact.
+    "sparse": the relaxed weights are binary: the relaxed point is a sparse model of the same value,
+    and the best one where the relaxation was solved.
     "unique": the tied columns are independent, so that no other weights give these predictions.
     "vertex": they are dependent, and the weights were moved along the ties.
     """

@@ -23,6 +23,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.penalties.selection import slope
+from sparsebounds.primalization.centred import centred
 from sparsebounds.program import Program
 
 
@@ -53,10 +54,10 @@ class TiedPoint:
     """The means taken away."""
 
     lengths: Vector
-    """The norms of x_i v_i, means included: what small is relative to."""
+    """The norms of these columns: what small is relative to."""
 
     largest: float
-    """The largest |w_i x_i| of all features."""
+    """The largest |w_i x_i| of all features, centred alike."""
 
     def moved(self, u: Vector) -> tuple[Vector, float]:
         """(w, b) with other weights on the tied features, b following so that z need not."""
@@ -83,19 +84,15 @@ def tied_point(program: Program, w: Vector, b: float) -> TiedPoint:
     w = np.where(u > 0.0, w, 0.0)  # no budget, or too small for a float
     support = np.flatnonzero(w)
     block = program.matrix.columns(support)
+    part = centred(program, block)
     fractional = u[support] < 1.0
     tied = support[fractional]
     v = w[tied] / u[tied]
-    columns = block[:, fractional] * v
-    means = np.zeros(len(tied))
-    sizes = np.linalg.norm(block, axis=0) * np.abs(w[support])
-    lengths = sizes[fractional] / u[tied]
-    if program.fit_intercept:
-        means = program.F.p @ columns
-        columns = columns - means
+    columns, means = part.columns[:, fractional] * v, part.means[fractional] * v
+    lengths = part.lengths[fractional] * np.abs(v)
     cost = np.ones(len(tied)) if program.l0 is None else program.prices[tied]
     value = program.F.value(block @ w[support] + b) + relaxed_cost(program, w, u)
-    largest = float(np.max(sizes, initial=0.0))
+    largest = float(np.max(part.lengths * np.abs(w[support]), initial=0.0))
     return TiedPoint(program, w, b, u, value, tied, v, cost, columns, means, lengths, largest)
 
 

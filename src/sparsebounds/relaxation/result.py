@@ -76,6 +76,8 @@ class Relaxation:
     """Ball forms: the multiplier of the ball, which acts as a ridge; NaN in the ridge forms."""
 
     stats: RelaxationStats = field(repr=False)
+    interrupted: bool = field(default=False, repr=False)
+    """Whether Ctrl-C ended it: the bounds hold, and loops over relaxations should end as well."""
 
     @property
     def gap(self) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._validate import check_limits
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
@@ -70,20 +71,19 @@ def relax(
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
     if not (isinstance(tol, Real) and math.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-8.")
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+    check_limits(time_limit, callback)
     if start is not None and not isinstance(start, Relaxation):
         raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
     if start is not None and len(start.w) != program.m:
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"):
-        run = _Run(program, tol, start, Budget(time_limit, callback))
+        run, interrupted = _Run(program, tol, start, Budget(time_limit, callback)), False
         try:
             message = run.loop()
         except KeyboardInterrupt:
-            message = "Interrupted"
-        result = run.result(message)
+            message, interrupted = "Interrupted", True
+        result = run.result(message, interrupted)
     if result.status == "bounded":
         warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
     return result
@@ -320,7 +320,7 @@ class _Run:
         w = np.where(self.program.never, 0.0, w)
         return np.where(self.program.positive, np.maximum(w, 0.0), w)
 
-    def result(self, message: str) -> Relaxation:
+    def result(self, message: str, interrupted: bool) -> Relaxation:
         """What was reached."""
         program, best = self.program, self.best
         coef, intercept = program.to_user(best.w, best.b)
@@ -356,4 +356,5 @@ class _Run:
                 working_set=len(self.index),
                 seconds=self.budget.seconds,
             ),
+            interrupted=interrupted,
         )

@@ -1,7 +1,9 @@
 """The referee: the true optimum of a small program, by trying every support.
 
 On each support the problem is smooth and convex. Newton's method solves it to machine
-precision; for the ball, the multiplier is found by the secular equation |w(eta)|^2 = ball.
+precision; for the ball, the multiplier is found by the secular equation |w(eta)|^2 = ball. With an
+intercept columns are centred first, F(X w + b) = F((X - 1 c^T) w + (b + c.w)): columns far from 0
+are nearly the same direction, and w would drown in their rounding.
 With sign constraints, a support whose free minimiser breaks one is skipped: the constrained
 minimiser then has a zero there and is found on a smaller support.
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
 
@@ -84,15 +87,28 @@ def _on_support(
     support: tuple[int, ...],
 ) -> Optimum:
     if support not in solutions:
-        columns = program.matrix.columns(np.array(support, dtype=np.int64))
-        if program.ball is None:
-            solutions[support] = minimize_ridge(program, columns, program.ridges[list(support)])
-        else:
-            solutions[support] = minimize_ball(program, columns, program.ball)
+        solutions[support] = _minimizer(program, np.array(support, dtype=np.int64))
     nonzeros, b = solutions[support]
     w = np.zeros(program.m)
     w[list(support)] = nonzeros
     return Optimum(objective_up(program, w, b), w, b)
+
+
+def _minimizer(program: Program, support: Index) -> tuple[Vector, float]:
+    """(w, b) on a support: found on centred columns; b is then moved back and rounded once."""
+    columns, center = program.matrix.columns(support), np.zeros(len(support))
+    if program.fit_intercept:
+        center = program.F.p @ columns
+        columns = columns - center
+    if program.ball is None:
+        w, b = minimize_ridge(program, columns, program.ridges[support])
+    else:
+        w, b = minimize_ball(program, columns, program.ball)
+    shift = sum(
+        (Fraction(c) * Fraction(x) for c, x in zip(center.tolist(), w.tolist(), strict=True)),
+        Fraction(0),
+    )
+    return w, float(Fraction(b) - shift)
 
 
 def minimize_ball(program: Program, columns: Vector, ball: float) -> tuple[Vector, float]:
