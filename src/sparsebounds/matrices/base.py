@@ -53,6 +53,10 @@ class Matrix(ABC):
         """The columns X[:, index] as a dense float64 array."""
 
     @abstractmethod
+    def part(self, index: Index) -> Matrix:
+        """The matrix of these columns."""
+
+    @abstractmethod
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
 

@@ -64,6 +64,10 @@ class DenseMatrix(Matrix):
         self.passes += len(index) / self.shape[1]
         return self._array[:, index].astype(np.float64, copy=False)
 
+    def part(self, index: Index) -> DenseMatrix:
+        self.passes += len(index) / self.shape[1]
+        return DenseMatrix(np.asfortranarray(self._array[:, index]))
+
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         for rows, cols, block in self._blocks():

@@ -60,6 +60,10 @@ class SparseMatrix(Matrix):
         self.passes += block.nnz / max(1, self._csc.nnz)
         return np.asarray(block.toarray())
 
+    def part(self, index: Index) -> SparseMatrix:
+        self.passes += len(index) / self.shape[1]
+        return SparseMatrix(self._csc[:, index])
+
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0
         mean = self._column_sums(self.values * weights[self._csc.indices])

@@ -53,6 +53,9 @@ class StandardizedMatrix(Matrix):
     def columns(self, index: Index) -> Vector:
         return (self.base.columns(index) - self.center[index]) / self.scale[index]
 
+    def part(self, index: Index) -> StandardizedMatrix:
+        return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
+
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = self.base.moments(weights)
         return (mean - self.center) / self.scale, spread / self.scale**2

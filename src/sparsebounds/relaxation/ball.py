@@ -78,14 +78,13 @@ def solve_ball(
     sides: dict[bool, BallPoint] = {}
     primal: BallPoint | None = None
     dual: tuple[NewtonResult, float] | None = None
-    w, b = point.w, point.b
     for _ in range(MOST_MULTIPLIERS):
         penalty = with_ridge(eta)
         # N is only as accurate as the square root of the gap, so Newton goes to the end.
-        solved = newton(smooth, penalty, w, b, 1e-13 * scale, scale, stop=stop)
+        solved = newton(smooth, penalty, point, 1e-13 * scale, scale, stop=stop)
         steps += solved.steps
-        w, b = solved.point.w, solved.point.b
-        here = _relaxed(penalty, solved.point, penalty.weights(w))
+        point = solved.point
+        here = _relaxed(penalty, point, penalty.weights(point.w))
         outside = here.size > ball
         sides[outside] = here
         for candidate in _feasible(smooth, penalty, here, sides, ball):

@@ -42,6 +42,35 @@ class SmoothPoint:
         return self.value - float(self.w @ self.gradient) - self.b * self.slope
 
 
+@dataclass(frozen=True)
+class SmoothPoints:
+    """f at many (w, b): one row each."""
+
+    w: Vector
+    b: Vector
+    value: Vector
+    gradient: Vector
+    slope: Vector
+    z: Vector | None = None
+
+    @property
+    def dual(self) -> Vector:
+        """-F*(a) at each a = F'(z)."""
+        dual: Vector = self.value - np.einsum("ij,ij->i", self.w, self.gradient)
+        return dual - self.b * self.slope
+
+    def row(self, i: int) -> SmoothPoint:
+        """One of the points."""
+        return SmoothPoint(
+            self.w[i],
+            float(self.b[i]),
+            float(self.value[i]),
+            self.gradient[i],
+            float(self.slope[i]),
+            None if self.z is None else self.z[i],
+        )
+
+
 class Smooth(ABC):
     """F on the working columns, which only ever grow."""
 
@@ -69,6 +98,10 @@ class Smooth(ABC):
     @abstractmethod
     def at(self, w: Vector, b: float) -> SmoothPoint:
         """f, and its derivatives, at (w, b)."""
+
+    @abstractmethod
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        """`at` for every row of w: products of matrices."""
 
     @abstractmethod
     def metric(self, point: SmoothPoint) -> Vector:
@@ -146,9 +179,18 @@ class GramPart(Smooth):
         self._linear = np.concatenate((self._linear, linear))
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
-        gradient = self.gram @ w - self._linear
+        used = np.flatnonzero(w)
+        # The rows of few features cost less than the whole matrix, though they are copied.
+        product = self.gram @ w if 3 * len(used) > len(w) else w[used] @ self.gram[used]
+        gradient = product - self._linear
         value = self._constant + 0.5 * float(w @ (gradient - self._linear))
         return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
+
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        used = np.flatnonzero(np.any(w != 0.0, axis=0))
+        gradient = w[:, used] @ self.gram[used] - self._linear
+        value = self._constant + 0.5 * np.einsum("ij,ij->i", w, gradient - self._linear)
+        return SmoothPoints(w, self._mean - w @ self._means, value, gradient, np.zeros(len(w)))
 
     def metric(self, point: SmoothPoint) -> Vector:
         return np.diagonal(self.gram)
@@ -185,6 +227,15 @@ class GeneralPart(Smooth):
             value = F.value(z)
         slope = float(np.sum(a)) if self.has_intercept else 0.0
         return SmoothPoint(w, b, value, self._rows @ a, slope, z)
+
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        F, used = self.program.F, np.flatnonzero(np.any(w != 0.0, axis=0))
+        z = w[:, used] @ self._rows[used] + b[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            a, value = F.gradient(z), F.values(z)
+        gradient = a @ self._rows.T
+        slope = np.sum(a, axis=1) if self.has_intercept else np.zeros(len(w))
+        return SmoothPoints(w, b, value, gradient, slope, z)
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
