@@ -1,113 +1,184 @@
-"""Best-bound branch and bound over supports."""
+"""Best-bound branch and bound over supports: the open nodes in arrays, bounded in small batches."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds.exact.bounder import Bounded, RidgeBounder
-from sparsebounds.exact.tree import Tree, Witness
+from sparsebounds._array import Index
+from sparsebounds.exact.bounder import Bounded, Bounder
+from sparsebounds.exact.record import Record
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 
 BATCH = 8
+"""Nodes split at a time: more would split nodes that a better model closes."""
+
+MEMORY = 1 << 30
+"""Bytes of open nodes beyond which the newest are split first: depth before breadth."""
+
+NEARLY = 3
+"""Features that may be undecided in a relaxed solution that is tried as a model."""
 
 
-@dataclass
-class Outcome:
-    model: Model
-    lower: float
-    tree: Tree
+@dataclass(frozen=True)
+class SearchProgress:
+    """Where a search stands."""
+
     nodes: int
     open: int
+    upper: float
+    lower: float
+    """The smallest bound of the open nodes, as computed; the certificate's is rounded."""
+
+    seconds: float
 
 
-def search(
-    program: Program, start: Vector, b: float, incumbent: Model, price: float, slack: Callable[[float], float],
-    node_limit: int = 10**9,
-) -> Outcome:
-    bounder = RidgeBounder(program, price)
-    tree = Tree()
-    best = incumbent
-    seen: set[tuple[int, ...]] = set()
+class BranchAndBound:
+    """The search tree of a program: run it, stop it, run it again."""
 
-    def cutoff() -> float:
-        return best.value - slack(best.value)
+    def __init__(
+        self,
+        program: Program,
+        bounder: Bounder,
+        incumbent: Model,
+        slack: Callable[[float], float],
+    ) -> None:
+        self.program, self.bounder, self.incumbent = program, bounder, incumbent
+        self.slack = slack
+        """What a bound may be below the incumbent's value and still close a node."""
 
-    state = np.zeros((1, program.m), dtype=np.int8)
-    state[:, program.always] = 1
-    places = np.zeros(1, dtype=np.int64)
-    opened, places = bounder.bound(state, start[None], np.array([b]), cutoff(), best.value), places
-    closed = np.inf
-    def settle(nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
-        nonlocal closed, best
-        for row, node in enumerate(at):
-            tree.record(int(node), Witness.of(nodes.w[row], nodes.b[row]))
-        alive = np.flatnonzero(nodes.lower < cutoff())
-        for row in alive:
-            try_round(nodes, row)
-        done = nodes.lower >= cutoff()
-        closed = min(closed, float(np.min(nodes.lower[done], initial=np.inf)))
-        keep = np.flatnonzero(~done)
-        nodes, at = nodes.take(keep), at[keep]
-        fixed = bounder.fix(nodes, best.value)
-        for row, node in enumerate(at):
-            new = (nodes.state[row] == 0) & (fixed[row] != 0)
-            tree.fix(int(node), np.flatnonzero(new & (fixed[row] > 0)), np.flatnonzero(new & (fixed[row] < 0)))
-        return Bounded(fixed, nodes.w, nodes.b, nodes.lower, nodes.gradient), at
+        self.record = Record()
+        self.open: Bounded | None = None
+        self.places = np.zeros(0, dtype=np.int64)
+        self.closed = np.inf
+        """The smallest bound of the nodes closed."""
 
-    def try_round(nodes: Bounded, row: int) -> None:
-        nonlocal best
-        penalty = bounder.penalty(nodes.state[row])
-        u = penalty.weights(nodes.w[row])
-        chosen = np.flatnonzero((u >= 0.5) & (nodes.state[row] >= 0) | (nodes.state[row] > 0))
-        partial = np.count_nonzero((u > 0) & (u < 1))
-        if partial > 3:
-            return
-        if program.k is not None and np.count_nonzero(program.free[chosen]) > program.k:
-            return
-        key = tuple(chosen.tolist())
-        if key in seen:
-            return
-        seen.add(key)
-        model = refit(program, chosen)
-        if model.value < best.value:
-            best = model
+        self.nodes = 0
+        self._tried: set[tuple[int, ...]] = set()
 
-    opened, places = settle(opened, places)
-    count = 1
-    while len(places):
-        live = np.flatnonzero(opened.lower < cutoff())
-        if len(live) < len(places):
-            gone = np.setdiff1d(np.arange(len(places)), live)
-            closed = min(closed, float(np.min(opened.lower[gone])))
-            opened, places = opened.take(live), places[live]
-        if len(places) == 0 or count >= node_limit:
-            break
-        size = min(BATCH, len(places))
-        chosen = np.argpartition(opened.lower, size - 1)[:size]
-        rest = np.setdiff1d(np.arange(len(places)), chosen)
-        states, ws, bs, at = [], [], [], []
+    @property
+    def cutoff(self) -> float:
+        """A bound of at least this closes a node."""
+        return self.incumbent.value - self.slack(self.incumbent.value)
+
+    @property
+    def lower(self) -> float:
+        """What the tree proves so far, before rounding."""
+        opened = np.inf if self.open is None else float(np.min(self.open.lower, initial=np.inf))
+        return min(self.closed, opened, self.incumbent.value)
+
+    def start(self, root: Bounded) -> None:
+        """The root node, bounded."""
+        self.nodes = 1
+        self.open, self.places = self._settle(root, np.zeros(1, dtype=np.int64))
+
+    def run(
+        self,
+        stop: Callable[[], bool],
+        node_limit: float = np.inf,
+        report: Callable[[SearchProgress], None] | None = None,
+    ) -> None:
+        """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it."""
+        began = time.perf_counter()
+        while self._close_open() and not stop() and self.nodes < node_limit:
+            assert self.open is not None
+            before = self.open, self.places, self.record.splits, self.closed
+            try:
+                self._expand()
+            except KeyboardInterrupt:
+                # Half a batch proves nothing: back to where it began.
+                self.open, self.places, splits, self.closed = before
+                self.record.forget(splits)
+                raise
+            if report is not None:
+                seconds = time.perf_counter() - began
+                count = len(self.places)
+                report(SearchProgress(self.nodes, count, self.incumbent.value, self.lower, seconds))
+
+    def _close_open(self) -> bool:
+        """Close open nodes that a better incumbent has settled; whether any are left."""
+        assert self.open is not None
+        live = self.open.lower < self.cutoff
+        if not live.all():
+            self.closed = min(self.closed, float(np.min(self.open.lower[~live])))
+            self.open, self.places = self.open.take(np.flatnonzero(live)), self.places[live]
+        return len(self.places) > 0
+
+    def _choice(self) -> Index:
+        """The nodes to split: those of least bound, or the newest where memory is short."""
+        assert self.open is not None
+        size = min(BATCH, len(self.places))
+        if self.open.bytes > MEMORY:
+            return np.argpartition(-self.places, size - 1)[:size]
+        return np.argpartition(self.open.lower, size - 1)[:size]
+
+    def _expand(self) -> None:
+        assert self.open is not None
+        chosen = self._choice()
+        state, w, b, at = [], [], [], []
         for row in chosen:
-            feature, out, into = bounder.children(opened.state[row], opened.w[row], float(opened.b[row]))
+            feature, starts = self.bounder.children(self.open, row)
             if feature < 0:
-                closed = min(closed, float(opened.lower[row]))
+                # Every feature is decided, and the bound is as high as float64 takes it.
+                self.closed = min(self.closed, float(self.open.lower[row]))
                 continue
-            for side, w, node in zip((-1, 1), (out, into), tree.split(int(places[row]), feature), strict=True):
-                child = opened.state[row].copy()
+            made = self.record.split(int(self.places[row]), feature)
+            for side, start, node in zip((-1, 1), starts, made, strict=True):
+                child = self.open.state[row].copy()
                 child[feature] = side
-                states.append(child); ws.append(w); bs.append(opened.b[row]); at.append(node)
-        opened, places = opened.take(rest), places[rest]
-        if not states:
-            continue
-        found = bounder.bound(np.array(states), np.array(ws), np.array(bs), cutoff(), best.value)
-        count += len(states)
-        found, at = settle(found, np.array(at))
-        opened = Bounded(*(np.concatenate((getattr(opened, f), getattr(found, f))) for f in Bounded.__dataclass_fields__))
-        places = np.concatenate((places, at))
-    lower = min(closed, float(np.min(opened.lower, initial=np.inf)))
-    return Outcome(best, min(lower, best.value), tree, count, len(places))
+                state.append(child)
+                w.append(start)
+                b.append(self.open.b[row])
+                at.append(node)
+        rest = np.setdiff1d(np.arange(len(self.places)), chosen)
+        opened, places = self.open.take(rest), self.places[rest]
+        if state:
+            found = self.bounder.bound(
+                np.stack(state), np.stack(w), np.array(b), self.cutoff, self.incumbent.value
+            )
+            self.nodes += len(state)
+            kept, kept_at = self._settle(found, np.array(at))
+            opened = opened.joined(kept)
+            places = np.concatenate((places, kept_at))
+        self.open, self.places = opened, places
+
+    def _settle(self, nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
+        """Record the bounds, look for models, close nodes, fix features in those that stay open."""
+        for row, node in enumerate(at):
+            self.record.bound(int(node), nodes.w[row], float(nodes.b[row]))
+        for support in self._candidates(nodes, np.flatnonzero(nodes.lower < self.cutoff)):
+            model = refit(self.program, support)
+            if model.value < self.incumbent.value:
+                self.incumbent = model
+        live = nodes.lower < self.cutoff
+        self.closed = min(self.closed, float(np.min(nodes.lower[~live], initial=np.inf)))
+        nodes, at = nodes.take(np.flatnonzero(live)), at[live]
+        fixed = self.bounder.fix(nodes, self.incumbent.value)
+        for row, node in enumerate(at):
+            left = np.flatnonzero(nodes.state[row] == 0)
+            if len(left) and not np.any(fixed[row] == 0):
+                # One feature stays open, for a split: the node's dual vector fixes, and bounds,
+                # but the supports that are left deserve a dual vector of their own.
+                fixed[row, left[0]] = 0
+            new = np.where(nodes.state[row] == 0, fixed[row], 0)
+            self.record.fix(int(node), np.flatnonzero(new > 0), np.flatnonzero(new < 0))
+        return nodes.with_state(fixed), at
+
+    def _candidates(self, nodes: Bounded, rows: Index) -> Iterator[Index]:
+        """Supports of relaxed solutions in which nearly every feature is in or out, once each."""
+        program = self.program
+        for row in rows:
+            u = self.bounder.weights(nodes, row)
+            if np.count_nonzero((u > 0.0) & (u < 1.0)) > NEARLY:
+                continue
+            chosen = np.flatnonzero((u >= 0.5) | (nodes.state[row] > 0))
+            too_many = program.k is not None and np.count_nonzero(program.free[chosen]) > program.k
+            key = tuple(chosen.tolist())
+            if too_many or key in self._tried:
+                continue
+            self._tried.add(key)
+            yield chosen

@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import row_norms_up
 from sparsebounds.matrices.base import (
     Matrix,
     Words,
+    inner_product_radii,
     inner_product_radius,
     norms_from_squares,
     words,
@@ -59,6 +61,15 @@ class DenseMatrix(Matrix):
 
     def score_radius(self, a: Vector) -> Vector:
         return inner_product_radius(self.shape[0], self.norms, a)
+
+    def scores_many(self, a: Vector) -> Vector:
+        if not self._blas:
+            return super().scores_many(a)
+        self.passes += float(len(a))
+        return a @ self._array
+
+    def score_radius_many(self, a: Vector) -> Vector:
+        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]

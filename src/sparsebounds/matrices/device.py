@@ -13,7 +13,6 @@ import numpy as np
 from array_api_compat import device
 
 from sparsebounds._array import Array, Index, Vector, namespace, to_numpy
-from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.base import (
     Matrix,
     Words,
@@ -21,6 +20,7 @@ from sparsebounds.matrices.base import (
     norms_from_squares,
     words,
 )
+from sparsebounds.matrices.dense import DenseMatrix
 
 BLOCK = 1 << 24
 """Entries converted to float64 at a time: 128 MiB."""

@@ -7,6 +7,7 @@ eliminated by centring: no vector of n numbers inside Newton's loop. Any other l
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -96,6 +97,10 @@ class Smooth(ABC):
         self.size = size
 
     @abstractmethod
+    def part(self, index: Index) -> Smooth:
+        """F on some of the columns."""
+
+    @abstractmethod
     def at(self, w: Vector, b: float) -> SmoothPoint:
         """f, and its derivatives, at (w, b)."""
 
@@ -178,6 +183,13 @@ class GramPart(Smooth):
         self._means = np.concatenate((self._means, means))
         self._linear = np.concatenate((self._linear, linear))
 
+    def part(self, index: Index) -> GramPart:
+        part = copy.copy(self)
+        part._store, part.size = self._rows[index], len(index)
+        part._products = self.gram[np.ix_(index, index)]
+        part._means, part._linear = self._means[index], self._linear[index]
+        return part
+
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
@@ -219,6 +231,12 @@ class GeneralPart(Smooth):
     def add(self, columns: Vector) -> None:
         super().add(columns)
         self._squares = np.concatenate((self._squares, self.program.F.p @ columns**2))
+
+    def part(self, index: Index) -> GeneralPart:
+        part = copy.copy(self)
+        part._store, part.size = self._rows[index], len(index)
+        part._squares = self._squares[index]
+        return part
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
         F, z = self.program.F, self.predictions(w, b)

@@ -1,0 +1,97 @@
+"""Branch and bound on a program: from its relaxation and a model to the best model, and a proof."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.certificates import Certificate
+from sparsebounds.exact.ball import BallBounder
+from sparsebounds.exact.bounder import Bounder
+from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.exact.search import BranchAndBound, SearchProgress
+from sparsebounds.models import Model
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
+
+MARGIN = 0.99
+"""Part of the tolerance that the search uses: the rest is for rounding."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The best model found by the search, and the certificate of its tree."""
+
+    model: Model
+    certificate: Certificate
+    nodes: int
+    newton_steps: int
+
+
+class ExactSearch:
+    """The search on the features that the relaxation leaves in doubt."""
+
+    def __init__(self, program: Program, relaxed: Relaxation, model: Model, tol: float) -> None:
+        self.program = program
+        self.removal = relaxed.point.t
+        forced = forced_bounds(program, relaxed.point)
+        out = np.zeros(program.m, dtype=np.bool_)
+        out[forced.features[forced.inside > model.value]] = True
+        if out[~program.never].all():
+            # A tree of no feature at all would have no matrix: one stays.
+            out[np.flatnonzero(program.free)[:1]] = False
+        self.kept: Index = np.flatnonzero(~(out | program.never))
+        self.reduced = program.restricted(self.kept)
+        price = self._price(relaxed, model)
+        bounder: Bounder
+        if program.ball is None:
+            bounder = RidgeBounder(self.reduced, price)
+        else:
+            bounder = BallBounder(self.reduced, price)
+
+        def slack(upper: float) -> float:
+            return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
+
+        inside = Model(model.value, model.w[self.kept], model.b, model.eta)
+        self.search = BranchAndBound(self.reduced, bounder, inside, slack)
+        state = np.zeros((1, self.reduced.m), dtype=np.int8)
+        state[:, self.reduced.always] = 1
+        start, b = relaxed.w[self.kept][None], np.array([relaxed.b])
+        self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
+
+    def run(
+        self,
+        stop: Callable[[], bool],
+        node_limit: float = np.inf,
+        report: Callable[[SearchProgress], None] | None = None,
+    ) -> Proof:
+        """Search until done or stopped; Ctrl-C stops it. The proof holds wherever it stops."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.search.run(stop, node_limit, report)
+        return self.proof()
+
+    def proof(self) -> Proof:
+        """What the tree proves as it stands."""
+        found = self.search.incumbent
+        model = Model(found.value, self._whole(found.w), found.b, found.eta)
+        tree = self.search.record.tree(self.kept, self.removal)
+        certificate = Certificate.build(self.program, (), (), model.w, model.b, tree=tree)
+        return Proof(model, certificate, self.search.nodes, self.search.bounder.steps)
+
+    def _whole(self, w: Vector) -> Vector:
+        whole = np.zeros(self.program.m)
+        whole[self.kept] = w
+        return whole
+
+    def _price(self, relaxed: Relaxation, model: Model) -> float:
+        """About what one more feature costs: l0, or the multiplier of k."""
+        free = self.program.prices[self.program.free]
+        price = float(np.median(free)) if self.program.l0 is not None and len(free) else np.nan
+        price = relaxed.l0_multiplier if np.isnan(price) else price
+        gap = max(model.value - relaxed.lower, 0.0)
+        return price if price > 0.0 and np.isfinite(price) else max(gap, 1e-300)
