@@ -19,6 +19,9 @@ class SolutionStats:
     models: int
     """Supports refitted."""
 
+    nodes: int
+    """Nodes of the exact search; 0 where there was none."""
+
     seconds: float
 
 

@@ -5,6 +5,7 @@ model      supports that the relaxation suggests, refitted, improved by exchange
 screen     features that every best model has, or none. Relaxing again with these fixed would not
            raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
            screening fixes only features that the relaxed solution has at 0 or 1 already
+search     on request, branch and bound over the features that are left in doubt
 certify    leaves that cover every support; with a price l0, one dual vector for each of two
            ranges of cardinality
 """
@@ -24,6 +25,7 @@ from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
+from sparsebounds.exact import ExactSearch, SearchProgress
 from sparsebounds.losses import Loss
 from sparsebounds.models import Model, Search
 from sparsebounds.program import Program
@@ -51,14 +53,18 @@ def solve(
     always: Any = None,
     never: Any = None,
     feature_names: Any = None,
+    exact: bool = False,
     time_limit: float | None = None,
-    callback: Callable[[Progress], None] | None = None,
+    node_limit: int | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
     Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
-    optimal; `time_limit` in seconds; `callback`, called with the relaxation's progress. Ctrl-C
-    during the search for models returns the best so far; its bounds are valid.
+    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes;
+    `time_limit` in seconds; `callback`, called with the progress of the relaxation and of the
+    search. Ctrl-C during the search for models, or the exact one, returns the best so far; its
+    bounds are valid.
     """
     program = Program(
         X,
@@ -77,19 +83,30 @@ def solve(
         never=never,
         feature_names=feature_names,
     )
-    return solve_program(program, tol, time_limit=time_limit, callback=callback)
+    return solve_program(
+        program,
+        tol,
+        exact=exact,
+        time_limit=time_limit,
+        node_limit=node_limit,
+        callback=callback,
+    )
 
 
 def solve_program(
     program: Program,
     tol: float = 1e-4,
     *,
+    exact: bool = False,
     time_limit: float | None = None,
-    callback: Callable[[Progress], None] | None = None,
+    node_limit: int | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """`solve` for a program that is already posed."""
     if not (math.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
+    if node_limit is not None and not node_limit >= 1:
+        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
     started, first_pass = time.perf_counter(), program.matrix.passes
     deadline = math.inf if time_limit is None else started + time_limit
 
@@ -100,13 +117,20 @@ def solve_program(
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
-        search = Search(program, relaxed)
+        models = Search(program, relaxed)
         goal = relaxed.lower + CLOSED * max(abs(relaxed.lower), abs(program.null))
-        model = search.run(late, goal)
+        model = models.run(late, goal)
         relaxations = [relaxed] if late() else dual_points(program, relaxed)
         points = [found.point for found in relaxations]
         steps = sum(found.stats.newton_steps for found in relaxations)
         certificate = certificate_from(program, points, model)
+        nodes = 0
+        if exact and program.relative(certificate.gap, certificate.upper) > tol and not late():
+            search = ExactSearch(program, relaxed, model, tol)
+            proof = search.run(late, math.inf if node_limit is None else node_limit, callback)
+            model, nodes, steps = proof.model, proof.nodes, steps + proof.newton_steps
+            better = proof.certificate.lower > certificate.lower
+            certificate = proof.certificate if better else certificate_from(program, points, model)
         proved = screen_at(program, relaxed.point, model.value)
     coef, intercept = program.to_user(model.w, model.b)
     distance = program.relative(certificate.gap, certificate.upper)
@@ -127,7 +151,8 @@ def solve_program(
         stats=SolutionStats(
             full_passes=program.matrix.passes - first_pass,
             newton_steps=steps,
-            models=search.refitted,
+            models=models.refitted,
+            nodes=nodes,
             seconds=time.perf_counter() - started,
         ),
     )

@@ -1,7 +1,7 @@
 """A search tree as a proof: every support is in one of its leaves, and every leaf has a bound.
 
 A node is a set of supports. Its dual vector is a = F'(Xw + b) at coefficients w that are stored
-(few, in float32), so that anyone can form it again. With it a leaf is bounded; or features are
+(few), so that anyone can form it again. With it a leaf is bounded; or features are
 fixed, because the bound over the node's supports with the feature the other way is high enough;
 or the node is split on a feature. The smallest of all these bounds holds for the whole problem.
 
@@ -50,7 +50,7 @@ class Tree:
     """For each node: how many coefficients its dual vector comes from; -1: it has none."""
 
     support: npt.NDArray[np.int32] = field(repr=False)
-    values: npt.NDArray[np.float32] = field(repr=False)
+    values: Vector = field(repr=False)
     """Those coefficients, node after node: features (places among `kept`) and numbers."""
 
     intercept: Vector = field(repr=False)

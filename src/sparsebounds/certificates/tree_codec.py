@@ -27,7 +27,7 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
         "feature": _packed(tree.feature, "<i4"),
         "counts": _packed(tree.counts, "<i4"),
         "support": _packed(tree.support, "<i4"),
-        "values": _packed(tree.values, "<f4"),
+        "values": _packed(tree.values, "<f8"),
         "intercept": _packed(tree.intercept, "<f8"),
         "fixed_counts": _packed(tree.fixed_counts, "<i4"),
         "fixed": _packed(tree.fixed, "<i4"),
@@ -49,7 +49,7 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         raise CertificateError(f"tree.counts must add up to {MOST} at most.")
     numbers = {
         "removal": reader.compressed("removal", "<f8", n),
-        "values": reader.compressed("values", "<f4", stored),
+        "values": reader.compressed("values", "<f8", stored),
         "intercept": reader.compressed("intercept", "<f8", size),
     }
     for name, values in numbers.items():
@@ -62,7 +62,7 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         feature=_within(reader, "feature", "<i4", splits, 0, places - 1),
         counts=counts,
         support=_within(reader, "support", "<i4", stored, 0, places - 1).astype(np.int32),
-        values=numbers["values"].astype(np.float32),
+        values=numbers["values"].astype(np.float64),
         intercept=numbers["intercept"].astype(np.float64),
         fixed_counts=fixed_counts,
         fixed=_within(reader, "fixed", "<i4", settled, -places, places - 1),

@@ -16,6 +16,7 @@ from rich.markup import escape
 from sparsebounds._errors import InputError
 
 if TYPE_CHECKING:
+    from sparsebounds.exact import SearchProgress
     from sparsebounds.relaxation import Progress
 
 console = Console(highlight=False)
@@ -68,15 +69,14 @@ def check_writable(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Progress], None] | None]:
+def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None] | None]:
     """A spinner on standard error with the bounds so far; nothing where that is no terminal."""
     if not errors.is_terminal:
         yield None
         return
     with errors.status(f"{what} ...") as status:
 
-        def report(now: Progress) -> None:
-            bounds = f"relaxed value {now.value:.6g}, proved {now.lower:.6g}"
-            status.update(f"{what}: {bounds}, {now.seconds:.1f} s")
+        def report(now: Progress | SearchProgress) -> None:
+            status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
 
         yield report

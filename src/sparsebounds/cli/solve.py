@@ -44,6 +44,7 @@ def solve(
     never: options.Never = None,
     positive: options.Positive = None,
     tol: options.Tolerance = 1e-4,
+    exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
     out: Annotated[Path | None, typer.Option(help="Save the model here (JSON).")] = None,
@@ -74,7 +75,9 @@ def solve(
         )
         program = parameters.program(table)
         with progress("Solving") as callback:
-            solution = solve_program(program, tol, time_limit=time_limit, callback=callback)
+            solution = solve_program(
+                program, tol, exact=exact, time_limit=time_limit, callback=callback
+            )
     if as_json:
         print_json(_record(program, solution))
     else:
@@ -111,6 +114,7 @@ def _record(program: Program, solution: Solution) -> dict[str, Any]:
         **bounds,
         "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
         "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
+        "nodes": solution.stats.nodes,
         "passes": float(solution.stats.full_passes),
         "seconds": solution.stats.seconds,
     }

@@ -11,7 +11,7 @@ import numpy as np
 from sparsebounds._array import Vector
 from sparsebounds.bounds.many import NodeBounds, States, node_bounds
 from sparsebounds.certificates.tree import dual_vectors
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Single
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.penalty import WorkingPenalty
 
@@ -20,15 +20,15 @@ class BallBounder(Bounder):
     """k + ball and l0 + ball, every loss."""
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
-        stored, b = np.where(state < 0, 0.0, w).astype(np.float32), b.copy()
+        stored, b = np.where(state < 0, 0.0, w), b.copy()
         lower = self._evaluate(stored, b, state).lower
         for i in np.flatnonzero(lower < cutoff):
             gap = SETTLED * min(upper - cutoff, self.price)
-            better, level = self._solve(state[i], stored[i].astype(np.float64), float(b[i]), gap)
+            better, level = self._solve(state[i], stored[i], float(b[i]), gap)
             value = self._evaluate(better[None], np.array([level]), state[i][None]).lower[0]
             if value > lower[i]:
                 stored[i], b[i], lower[i] = better, level, value
-        gradient = self.smooth.at_many(stored.astype(np.float64), b).gradient
+        gradient = self.smooth.at_many(stored, b).gradient
         return Bounded(state, stored, b, lower, gradient)
 
     def fix(self, nodes: Bounded, upper: float) -> States:
@@ -49,7 +49,7 @@ class BallBounder(Bounder):
         return np.where(state < 0, 0.0, self._with_ridge(state, eta).weights(w))
 
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
-        state, w = nodes.state[row], nodes.w[row].astype(np.float64)
+        state, w = nodes.state[row], nodes.w[row]
         feature = self.splitting(state, self.weights(nodes, row), np.abs(nodes.gradient[row]))
         out = w.copy()
         if feature >= 0:
@@ -59,12 +59,12 @@ class BallBounder(Bounder):
     def _with_ridge(self, state: States, ridge: float) -> WorkingPenalty:
         return self.penalty(state, np.full(self.program.m, ridge))
 
-    def _evaluate(self, w: Single, b: Vector, state: States) -> NodeBounds:
+    def _evaluate(self, w: Vector, b: Vector, state: States) -> NodeBounds:
         columns = self.program.matrix.columns(np.arange(self.program.m))
-        t = dual_vectors(self.program, columns, w.astype(np.float64), b)
+        t = dual_vectors(self.program, columns, w, b)
         return node_bounds(self.program, t, state)
 
-    def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Single, float]:
+    def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Vector, float]:
         """The Lagrangian's minimiser at the best multiplier found."""
         assert self.program.ball is not None
         live = np.flatnonzero(state >= 0)
@@ -84,6 +84,6 @@ class BallBounder(Bounder):
             part, with_ridge, start, eta, self.program.ball, tolerance, self.scale, lambda: False
         )
         self.steps += found.steps
-        better = np.zeros(self.program.m, dtype=np.float32)
+        better = np.zeros(self.program.m)
         better[live] = found.dual.point.w
         return better, found.dual.point.b

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.program import Program
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
-
-Single: TypeAlias = npt.NDArray[np.float32]
 
 SETTLED = 0.1
 """A node that stays open is solved until its own gap is this part of what is left to prove."""
@@ -26,8 +22,8 @@ class Bounded:
     """Nodes with their bounds, one row each."""
 
     state: States
-    w: Single
-    """Coefficients whose gradient is the node's dual vector, as they are stored."""
+    w: Vector
+    """Coefficients whose gradient is the node's dual vector."""
 
     b: Vector
     lower: Vector

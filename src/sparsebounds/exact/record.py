@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sparsebounds._array import Index, Vector
 from sparsebounds.certificates.tree import Tree
 
-Dual: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], float]
+Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]
 """(features, coefficients, intercept) from which a node's dual vector is formed."""
 
-_NOTHING: Dual = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32), 0.0)
+_NOTHING: Dual = (np.zeros(0, dtype=np.int32), np.zeros(0), 0.0)
 
 
 @dataclass
@@ -35,9 +35,9 @@ class Record:
         return len(self.duals) - 2, len(self.duals) - 1
 
     def bound(self, node: int, w: Vector, b: float) -> None:
-        """The coefficients, in float32, whose gradient is the node's dual vector."""
+        """The coefficients whose gradient is the node's dual vector."""
         support = np.flatnonzero(w)
-        self.duals[node] = support.astype(np.int32), w[support].astype(np.float32), float(b)
+        self.duals[node] = support.astype(np.int32), w[support], float(b)
 
     def fix(self, node: int, inside: Index, outside: Index) -> None:
         """Features that the node's dual vector fixes."""

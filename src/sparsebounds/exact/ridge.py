@@ -25,15 +25,15 @@ class RidgeBounder(Bounder):
     """k + ridge and l0 + ridge, every loss."""
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
-        stored = np.where(state < 0, 0.0, w).astype(np.float32)
-        points = self.smooth.at_many(stored.astype(np.float64), b)
+        stored = np.where(state < 0, 0.0, w)
+        points = self.smooth.at_many(stored, b)
         lower, gradient, b = self._values(state, points), points.gradient, points.b.copy()
         hard = np.flatnonzero(lower < cutoff)
         for i in hard.tolist():
             best = self._solve(state[i], points.row(i), cutoff, upper)
             stored[i], b[i] = best.w, best.b
         if len(hard):
-            again = self.smooth.at_many(stored[hard].astype(np.float64), b[hard])
+            again = self.smooth.at_many(stored[hard], b[hard])
             lower[hard], gradient[hard] = self._values(state[hard], again), again.gradient
             b[hard] = again.b
         return Bounded(state, stored, b, lower, gradient)
@@ -64,7 +64,7 @@ class RidgeBounder(Bounder):
 
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
         state = nodes.state[row]
-        w = np.where(state < 0, 0.0, nodes.w[row]).astype(np.float64)
+        w = np.where(state < 0, 0.0, nodes.w[row])
         feature = self.splitting(state, self.weights(nodes, row), self._gains(nodes.gradient[row]))
         out, into = w.copy(), w.copy()
         if feature >= 0 and w[feature] != 0.0:

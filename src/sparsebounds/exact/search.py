@@ -36,6 +36,15 @@ class SearchProgress:
 
     seconds: float
 
+    def line(self) -> str:
+        """The same in a clause."""
+        gap = (self.upper - self.lower) / max(abs(self.upper), 1e-300)
+        rate = self.nodes / max(self.seconds, 1e-9)
+        return (
+            f"best {self.upper:.6g}, bound {self.lower:.6g}, gap {gap:.2%}, "
+            f"{self.open} open of {self.nodes} nodes, {rate:.0f} a second"
+        )
+
 
 class BranchAndBound:
     """The search tree of a program: run it, stop it, run it again."""

@@ -20,6 +20,9 @@ from sparsebounds.program import Program
 FLAT = 1e-6
 """Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
 
+BALANCING, BALANCED = 12, 1e-15
+"""Newton steps for an intercept, and the slope at which it is the best one."""
+
 
 @dataclass(frozen=True)
 class SmoothPoint:
@@ -106,7 +109,7 @@ class Smooth(ABC):
 
     @abstractmethod
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
-        """`at` for every row of w: products of matrices."""
+        """`at` for every row of w, at its best intercept: products of matrices."""
 
     @abstractmethod
     def metric(self, point: SmoothPoint) -> Vector:
@@ -249,6 +252,8 @@ class GeneralPart(Smooth):
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
         F, used = self.program.F, np.flatnonzero(np.any(w != 0.0, axis=0))
         z = w[:, used] @ self._rows[used] + b[:, None]
+        if self.has_intercept:
+            b, z = self._balanced(b, z)
         with np.errstate(over="ignore", invalid="ignore"):
             a, value = F.gradient(z), F.values(z)
         gradient = a @ self._rows.T
@@ -271,6 +276,19 @@ class GeneralPart(Smooth):
             gradient = np.append(gradient, point.slope)
         scaled = rows * np.sqrt(bend)
         return scaled @ scaled.T, rows @ (bend * point.z) - gradient
+
+    def _balanced(self, b: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
+        F = self.program.F
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for _ in range(BALANCING):
+                slope = np.sum(F.gradient(z), axis=1)
+                if not np.any(np.abs(slope) > BALANCED):
+                    break
+                step = slope / np.sum(F.curvature(z), axis=1)
+                step = np.where(np.isfinite(step), np.clip(step, -2.0, 2.0), 0.0)
+                b, z = b - step, z - step[:, None]
+        return b, z
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         assert point.z is not None
