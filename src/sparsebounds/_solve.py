@@ -27,12 +27,12 @@ from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.exact import ExactSearch, SearchProgress
 from sparsebounds.losses import Loss
-from sparsebounds.models import Model, Search
+from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
 
-CLOSED = 1e-9
-"""Relative gap at which no other model can be better by more than a rounding: the search ends."""
+CLOSED = 0.01
+"""Part of the tolerance at which the search for better models ends: there is nothing to gain."""
 
 
 def solve(
@@ -118,8 +118,8 @@ def solve_program(
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
         models = Search(program, relaxed)
-        goal = relaxed.lower + CLOSED * max(abs(relaxed.lower), abs(program.null))
-        model = models.run(late, goal)
+        goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
+        model, coef, intercept = as_returned(program, models.run(late, goal))
         relaxations = [relaxed] if late() else dual_points(program, relaxed)
         points = [found.point for found in relaxations]
         steps = sum(found.stats.newton_steps for found in relaxations)
@@ -132,7 +132,6 @@ def solve_program(
             better = proof.certificate.lower > certificate.lower
             certificate = proof.certificate if better else certificate_from(program, points, model)
         proved = screen_at(program, relaxed.point, model.value)
-    coef, intercept = program.to_user(model.w, model.b)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
         coef=coef,

@@ -11,7 +11,7 @@ import pytest
 from sparsebounds.bounds import objective_up
 from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
-from sparsebounds.models import Search, refit
+from sparsebounds.models import Search, as_returned, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, descend, moves
 from sparsebounds.program import Form, Program, in_ball
@@ -111,7 +111,7 @@ def test_search_finds_nearly_every_small_optimum() -> None:
     assert found >= 0.97 * total
 
 
-def test_search_is_deterministic_and_breaks_ties_by_index() -> None:
+def test_search_is_deterministic() -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 3, axis=1)
     y = X[:, 0] + X[:, 3]
     program = Program(X, y, k=2, ridge=0.1)
@@ -162,3 +162,25 @@ def test_experiment_1_at_ten_features() -> None:
     data = make_low_rank(random_state=0)
     program = Program(data.X, data.y, k=10, ridge=0.01)
     assert Search(program, relax(program)).run().value == pytest.approx(0.5925286435250, abs=1e-10)
+
+
+def test_a_column_of_other_units_does_not_mislead_the_search() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = rng.normal(size=(20, 8))
+        X[:, 0] *= 1e7
+        y = X[:, 1:] @ rng.normal(size=7) + 0.1 * rng.normal(size=20)
+        program = Program(X, y, k=3, ridge=1e-3)
+        found = Search(program, relax(program)).run().value
+        assert found == pytest.approx(brute_force(program).value, rel=1e-8)
+
+
+def test_coefficients_in_the_users_units_stay_in_the_ball() -> None:
+    """The round trip through the units rounds: 2 of these 60 were outside, and refused."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(12, 6))
+        program = Program(X, 3.0 * X[:, 0] + rng.normal(size=12), k=2, ball=1.0, standardize=True)
+        model, coef, intercept = as_returned(program, refit(program, np.array([0, 1])))
+        assert program.objective(coef, intercept) <= model.value
+        assert np.array_equal(program.to_program(coef, intercept)[0], model.w)

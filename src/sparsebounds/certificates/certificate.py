@@ -147,19 +147,15 @@ class Certificate:
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
-        `lower` is what `leaf_bound` gives for these leaves, where it is at hand: evaluating it
-        takes a pass over X for each dual vector.
+        The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it gives, where
+        that is at hand: evaluating it takes a pass over X for each dual vector.
         """
         support = np.flatnonzero(w)
-        if tree is not None:
+        if lower is None and tree is not None:
             lower = tree_bound(program, tree)
-        elif lower is None:
-            lower = leaf_bound(program, duals, leaves)
-        upper = objective_up(program, w, b)
         return cls(
-            # Every support with the model's value may be fixed away as no better than it.
-            lower=min(lower, upper),
-            upper=upper,
+            lower=leaf_bound(program, duals, leaves) if lower is None else lower,
+            upper=objective_up(program, w, b),
             problem=Problem.of(program),
             shape=(program.n, program.m),
             fingerprint=program.fingerprint,

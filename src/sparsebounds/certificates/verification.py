@@ -94,7 +94,7 @@ def verify(
         if certificate.tree is None:
             lower = leaf_bound(program, certificate.duals, certificate.leaves)
         else:
-            lower = min(tree_bound(program, certificate.tree), upper)
+            lower = tree_bound(program, certificate.tree)
     except TreeError as error:
         return _refused(f"the search tree is no proof: {error}", upper=upper)
     except ValueError:

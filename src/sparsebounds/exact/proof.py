@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds.forcing import forced_bounds
-from sparsebounds.certificates import Certificate
+from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import RidgeBounder
@@ -25,10 +25,11 @@ MARGIN = 0.99
 
 @dataclass(frozen=True)
 class Proof:
-    """The best model found by the search, and the certificate of its tree."""
+    """The best model found by the search, its tree, and the bound that the tree proves."""
 
     model: Model
-    certificate: Certificate
+    tree: Tree
+    lower: float
     nodes: int
     newton_steps: int
 
@@ -80,8 +81,8 @@ class ExactSearch:
         found = self.search.incumbent
         model = Model(found.value, self._whole(found.w), found.b, found.eta)
         tree = self.search.record.tree(self.kept, self.removal)
-        certificate = Certificate.build(self.program, (), (), model.w, model.b, tree=tree)
-        return Proof(model, certificate, self.search.nodes, self.search.bounder.steps)
+        lower = tree_bound(self.program, tree)
+        return Proof(model, tree, lower, self.search.nodes, self.search.bounder.steps)
 
     def _whole(self, w: Vector) -> Vector:
         whole = np.zeros(self.program.m)

@@ -9,17 +9,26 @@ supports at once finds groups of features that no single exchange leads to; OKRi
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 
 from sparsebounds._array import Index, Mask
-from sparsebounds.models.exchange import Quadratic, around
+from sparsebounds.models.exchange import Quadratic, around, gain
 
 PATIENCE = 2
 """Sizes without an improvement after which growing stops, where features have a price."""
 
 
-def beam(model: Quadratic, start: Index, fixed: Mask, *, room: int, width: int) -> list[Index]:
+def beam(
+    model: Quadratic,
+    start: Index,
+    fixed: Mask,
+    *,
+    room: int,
+    width: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Index]:
     """The best supports found, best first, ties by index; at most `width` of them.
 
     `start` is grown by at most `room` features that are not `fixed`. Without prices larger
@@ -28,13 +37,15 @@ def beam(model: Quadratic, start: Index, fixed: Mask, *, room: int, width: int) 
     priced = bool(np.any(model.price > 0))
     level = [(0.0, tuple(start.tolist()))]
     kept = list(level)
-    stale = 0
+    stale, least = 0, model.least()
     for _ in range(room):
+        if stop():
+            break
         offers: dict[tuple[int, ...], float] = {}
         for value, support in level:
             inside = np.array(support, dtype=np.int64)
             here = around(model, inside, fixed)
-            change = model.price[here.outside] - model.gain(
+            change = model.price[here.outside] - gain(
                 here.rho, here.schur, model.positive[here.outside]
             )
             for j in np.argsort(change, kind="stable")[:width]:
@@ -45,7 +56,7 @@ def beam(model: Quadratic, start: Index, fixed: Mask, *, room: int, width: int) 
         level = heapq.nsmallest(width, ((value, key) for key, value in offers.items()))
         best = kept[0][0]
         kept = heapq.nsmallest(width, kept + level) if priced else level
-        stale = 0 if kept[0][0] < best - model.least() else stale + 1
+        stale = 0 if kept[0][0] < best - least else stale + 1
         if stale > PATIENCE:
             break
     return [np.array(support, dtype=np.int64) for _, support in kept]

@@ -13,6 +13,7 @@ and by the prices l0 of the features that come and go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,6 @@ from sparsebounds._array import Index, Mask, Vector
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""
-
-STEPS = 100
-"""Moves in a descent. They end by themselves unless columns so ill scaled that the changes
-predicted are rounding lead in a circle."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +34,17 @@ class Quadratic:
     price: Vector
     positive: Mask
 
-    def gain(self, numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
-        """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
-        reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
-        result: Vector = 0.5 * reach**2 / denominator
-        return result
-
     def least(self) -> float:
         """The smallest change that counts."""
         alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
         return LEAST * float(np.max(alone, initial=0.0))
+
+
+def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
+    """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
+    reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
+    result: Vector = 0.5 * reach**2 / denominator
+    return result
 
 
 @dataclass(frozen=True)
@@ -101,6 +99,7 @@ def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int)
     """The most promising moves from a support, best first, ties by position.
 
     `fixed` features neither leave nor enter; `room` is how many may be added without dropping.
+    Features without a price are not dropped: that never helps.
     """
     here = around(model, inside, fixed)
     outside, movable = here.outside, ~fixed[inside]
@@ -111,16 +110,16 @@ def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int)
     if len(outside):
         positive = model.positive[outside]
         if room > 0:
-            added = model.price[outside] - model.gain(here.rho, here.schur, positive)
+            added = model.price[outside] - gain(here.rho, here.schur, positive)
             found += [Move(None, int(outside[j]), float(added[j])) for j in _first(added, most)]
         if movable.any():
             shift = here.weights[:, movable] / here.spread[movable]
-            after = model.gain(
+            regained = gain(
                 here.rho[:, None] + shift * here.x[movable],
                 here.schur[:, None] + shift * here.weights[:, movable],
                 positive[:, None],
             )
-            table = dropped[movable] + model.price[outside][:, None] - after
+            table = dropped[movable] + model.price[outside][:, None] - regained
             leaving = inside[movable]
             found += [
                 Move(
@@ -133,10 +132,19 @@ def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int)
     return sorted(found, key=lambda move: move.change)[:most]
 
 
-def descend(model: Quadratic, inside: Index, fixed: Mask, *, room: int) -> Index:
+def descend(
+    model: Quadratic,
+    inside: Index,
+    fixed: Mask,
+    *,
+    room: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> Index:
     """The support that best move after best move ends at, by q alone."""
-    least = model.least()
-    for _ in range(STEPS):
+    least, seen = model.least(), set[bytes]()
+    # On columns so ill scaled that the changes predicted are rounding, moves may lead in a circle.
+    while not stop() and inside.tobytes() not in seen:
+        seen.add(inside.tobytes())
         move = next(iter(moves(model, inside, fixed, room=room, most=1)), None)
         if move is None or not move.change < -least:
             break

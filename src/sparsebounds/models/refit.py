@@ -72,7 +72,16 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
-            smooth, penalty, null, eta, program.ball, ACCURACY * scale, scale, lambda: False
+            smooth,
+            penalty,
+            null,
+            eta,
+            program.ball,
+            ACCURACY * scale,
+            scale,
+            lambda: False,
+            inner=0.0,
+            patience=2,
         )
         point, eta = found.primal.point, found.eta
     w = np.zeros(program.m)
@@ -80,3 +89,18 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
     while program.ball is not None and not in_ball(w, program.ball):
         w *= 1.0 - 2.0**-52
     return Model(objective_up(program, w, point.b), w, point.b, eta)
+
+
+def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:
+    """(model, coef, intercept): the coefficients in the user's units, and the model they are.
+
+    Changing units rounds; the value, and the ball, are those of what the user gets.
+    """
+    coef, intercept = program.to_user(model.w, model.b)
+    w, b = program.to_program(coef, intercept)
+    if np.array_equal(w, model.w) and b == model.b:
+        return model, coef, intercept
+    while program.ball is not None and not in_ball(w, program.ball):
+        coef = coef * (1.0 - 2.0**-52)
+        w, b = program.to_program(coef, intercept)
+    return Model(objective_up(program, w, b), w, b, model.eta), coef, intercept

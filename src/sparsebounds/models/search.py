@@ -18,6 +18,7 @@ from sparsebounds.models.exchange import Quadratic, after, descend, moves
 from sparsebounds.models.refit import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.relaxation.smooth import FLAT
 
 TRIES = 8
 """Moves refitted before a support is called locally optimal, where the quadratic is a model."""
@@ -33,6 +34,9 @@ GROWN = 3
 
 RESTARTS = 20
 """Perturbed supports from which the search starts again."""
+
+LARGE = 50
+"""Supports beyond this size are not grown by the beam, and have a quarter of the restarts."""
 
 
 class Search:
@@ -70,11 +74,11 @@ class Search:
             return stop() or self.incumbent.value <= goal
 
         try:
-            for start in self._starts():
+            for start in self._starts(enough):
                 if enough():
                     break
                 self.improve(start, enough)
-            for support in self._perturbed():
+            for support in self._perturbed(enough):
                 if enough():
                     break
                 before = self.incumbent.value
@@ -84,19 +88,18 @@ class Search:
             pass
         return self.incumbent
 
-    def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> Model:
-        """The local optimum reached from a support."""
+    def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
+        """Go from a support to a local optimum, or to where an earlier descent came by."""
         if self.exact:
-            support = self._descend(self._quadratic(self.incumbent), support)
-            return self.model(support)
-        model = self.model(support)
-        while not stop() and (key := tuple(model.support.tolist())) not in self._local:
+            self.model(self._descend(self._around(self.incumbent), support, stop))
+            return
+        model: Model | None = self.model(support)
+        while model is not None and not stop():
+            key = tuple(model.support.tolist())
+            if key in self._local:
+                return
             self._local.add(key)
-            better = self._step(model, stop)
-            if better is None:
-                return model
-            model = better
-        return model
+            model = self._step(model, stop)
 
     def model(self, support: Index) -> Model:
         """The refit of a support of pool features."""
@@ -110,24 +113,28 @@ class Search:
                 self.incumbent = found
         return self._seen[key]
 
-    def _starts(self) -> Iterator[Index]:
+    def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """What the relaxation suggests; then the best of a beam search in its quadratic."""
         program, relaxed = self.program, self.relaxed
         yield from candidate_supports(program, relaxed)
+        likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
+        if likely > LARGE:
+            return
         start = np.searchsorted(self.pool, np.flatnonzero(program.always))
-        room = int(np.count_nonzero(~self.fixed))
-        room = room if program.k is None else min(program.k, room)
-        quadratic = self._quadratic(Model(np.nan, relaxed.w, relaxed.b, relaxed.eta))
-        for inside in beam(quadratic, start, self.fixed, room=room, width=WIDTH)[:GROWN]:
+        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE)
+        quadratic = self._quadratic(relaxed.w, relaxed.b, relaxed.eta)
+        grown = beam(quadratic, start, self.fixed, room=room, width=WIDTH, stop=stop)
+        for inside in grown[:GROWN]:
             yield self.pool[inside]
 
-    def _perturbed(self) -> Iterator[Index]:
+    def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """Where descents end that start near the incumbent of the moment, in its quadratic.
 
         Some of its features, at random (seeded), are exchanged for others of the pool.
         """
         program, rng = self.program, np.random.default_rng(0)
-        for _ in range(RESTARTS):
+        large = np.count_nonzero(self.incumbent.w) > LARGE
+        for _ in range(RESTARTS // 4 if large else RESTARTS):
             support = self.incumbent.support
             chosen = support[program.free[support]]
             others = np.setdiff1d(self.pool[~self.fixed], chosen)
@@ -138,7 +145,7 @@ class Search:
             kept = rng.permutation(chosen)[: len(chosen) - count]
             start = np.concatenate((kept, rng.choice(others, count, replace=False)))
             start = np.union1d(start, support[~program.free[support]])
-            yield self._descend(self._quadratic(self.incumbent), start)
+            yield self._descend(self._around(self.incumbent), start, stop)
 
     def _room(self, support: Index) -> int:
         """How many features may be added to a support."""
@@ -146,15 +153,15 @@ class Search:
         counted = int(np.count_nonzero(program.free[support]))
         return len(self.pool) if program.k is None else program.k - counted
 
-    def _descend(self, quadratic: Quadratic, support: Index) -> Index:
-        inside = np.searchsorted(self.pool, support)
-        return self.pool[descend(quadratic, inside, self.fixed, room=self._room(support))]
+    def _descend(self, quadratic: Quadratic, support: Index, stop: Callable[[], bool]) -> Index:
+        inside, room = np.searchsorted(self.pool, support), self._room(support)
+        return self.pool[descend(quadratic, inside, self.fixed, room=room, stop=stop)]
 
     def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
         """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
-        quadratic, support = self._quadratic(model), model.support
+        quadratic, support = self._around(model), model.support
         threshold = model.value - 1e-13 * abs(model.value)
-        other = self.model(self._descend(quadratic, support))
+        other = self.model(self._descend(quadratic, support, stop))
         if other.value < threshold:
             return other
         inside = np.searchsorted(self.pool, support)
@@ -167,33 +174,34 @@ class Search:
                 return other
         return None
 
-    def _quadratic(self, model: Model) -> Quadratic:
-        """The loss around a model, on the pool, with the intercept eliminated."""
-        if self._last is not None and (self.exact or self._last[0] is model):
-            return self._last[1]
+    def _around(self, model: Model) -> Quadratic:
+        """The quadratic around a model; the last one is kept."""
+        if self._last is None or not (self.exact or self._last[0] is model):
+            self._last = model, self._quadratic(model.w, model.b, model.eta)
+        return self._last[1]
+
+    def _quadratic(self, w: Vector, b: float, eta: float) -> Quadratic:
+        """The loss around (w, b), on the pool, with the intercept eliminated."""
         program, A = self.program, self._columns
-        z = A @ model.w[self.pool] + model.b
-        bend = program.F.curvature(z)
+        z = A @ w[self.pool] + b
+        most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
+        bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         a = program.F.gradient(z)
         weighted = A * bend[:, None]
         hessian: Vector = A.T @ weighted
-        linear = weighted.T @ (z - model.b) - A.T @ a
-        if program.fit_intercept and bend.sum() > 0:
+        linear = weighted.T @ (z - b) - A.T @ a
+        if program.fit_intercept:
             mean, mass = weighted.sum(axis=0), float(bend.sum())
-            level = float(bend @ (z - model.b) - a.sum()) / mass
+            level = float(bend @ (z - b) - a.sum()) / mass
             hessian = hessian - np.outer(mean, mean) / mass
             linear = linear - mean * level
-        ridge = np.full(len(self.pool), model.eta)
+        ridge = np.full(len(self.pool), eta)
         if program.ball is None:
             ridge = program.ridges[self.pool]
-        # A flat loss (hinge, Huber) or an idle ball leaves nothing to divide by.
-        largest = float(np.max(np.diagonal(hessian), initial=1e-288))
-        ridge = np.fmax(ridge, 1e-12 * largest)
-        found = Quadratic(
-            hessian, linear, ridge, program.prices[self.pool], program.positive[self.pool]
-        )
-        self._last = model, found
-        return found
+        # An idle ball, or a ridge that rounding swallows, leaves nothing to divide by.
+        ridge = np.fmax(ridge, np.fmax(1e-12 * np.diagonal(hessian), 1e-300))
+        prices, positive = program.prices[self.pool], program.positive[self.pool]
+        return Quadratic(hessian, linear, ridge, prices, positive)
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds.lower import best_eta, budget_eta
-from sparsebounds.relaxation.newton import NewtonResult, newton
+from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
 
@@ -71,8 +71,14 @@ def solve_ball(
     tolerance: float,
     scale: float,
     stop: Callable[[], bool],
+    *,
+    inner: float = 1e-13,
+    patience: int = PATIENCE,
 ) -> BallResult:
-    """Search for eta until the gap of the ball's problem on the working set closes."""
+    """Search for eta until the gap of the ball's problem on the working set closes.
+
+    `inner` is the relative gap that each Newton solve goes to: N is only as accurate as its root.
+    """
     low, high, steps, best_dual = 0.0, math.inf, 0, -math.inf
     previous: tuple[float, float] | None = None
     sides: dict[bool, BallPoint] = {}
@@ -80,8 +86,7 @@ def solve_ball(
     dual: tuple[NewtonResult, float] | None = None
     for _ in range(MOST_MULTIPLIERS):
         penalty = with_ridge(eta)
-        # N is only as accurate as the square root of the gap, so Newton goes to the end.
-        solved = newton(smooth, penalty, point, 1e-13 * scale, scale, stop=stop)
+        solved = newton(smooth, penalty, point, inner * scale, scale, patience=patience, stop=stop)
         steps += solved.steps
         point = solved.point
         here = _relaxed(penalty, point, penalty.weights(point.w))
