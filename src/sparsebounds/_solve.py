@@ -128,9 +128,15 @@ def solve_program(
         if exact and program.relative(certificate.gap, certificate.upper) > tol and not late():
             search = ExactSearch(program, relaxed, model, tol)
             proof = search.run(late, math.inf if node_limit is None else node_limit, callback)
-            model, nodes, steps = proof.model, proof.nodes, steps + proof.newton_steps
-            better = proof.certificate.lower > certificate.lower
-            certificate = proof.certificate if better else certificate_from(program, points, model)
+            nodes, steps = proof.nodes, steps + proof.newton_steps
+            model, coef, intercept = as_returned(program, proof.model)
+            certificate = (
+                certificate_from(program, points, model)
+                if proof.lower < certificate.lower
+                else Certificate.build(
+                    program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
+                )
+            )
         proved = screen_at(program, relaxed.point, model.value)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
