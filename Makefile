@@ -17,7 +17,7 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 SOURCES := pyproject.toml src/sparsebounds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-long lint bench clean
+.PHONY: help demo develop test test-long lint bench reproduce clean
 .NOTPARALLEL:  # one pip at a time in an environment
 .DELETE_ON_ERROR:
 
@@ -44,6 +44,9 @@ bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environm
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.models
 
+reproduce: $(VENV)/.plot  ## the paper's experiments, tables and figures, into experiments/
+	$(SINGLE) $(BIN)/sparsebounds reproduce all --out experiments
+
 clean:  ## removes all that these targets made, the environments included
 	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -63,7 +66,7 @@ $(VENV)/.base: $(SOURCES)
 	@$(BIN)/python $(PIP_INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.lint $(VENV)/.plot: $(VENV)/.%: $(VENV)/.base
 	@echo "Installing what '$*' needs into $(VENV) ..."
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[$*]'
 	@touch $@

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import pickle
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 
 import sparsebounds as sb
 from sparsebounds._solve import solve_program
-from sparsebounds.datasets import make_correlated
+from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
@@ -145,3 +147,16 @@ def test_a_constant_response_is_solved_not_bounded() -> None:
         solution = sb.solve(X, np.full(20, value), k=2, ridge=0.1, fit_intercept=True)
         assert solution.status == "optimal"
         assert solution.rel_gap == 0.0
+
+
+def test_solutions_know_their_primalization_and_gap_bounds() -> None:
+    data = make_low_rank(200, 30, rank=4, nonzeros=5, random_state=0)
+    found = sb.solve(data.X, data.y, k=3, ridge=0.05)
+    assert found.primalization.value <= found.relaxation.value * (1 + 1e-9)
+    assert found.bounds.rank == 4
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy.program is None
+    assert copy.upper == found.upper
+    fresh = replace(found, program=None)
+    with pytest.raises(ValueError, match=r"sb.gap_bounds\(program, solution.relaxation\)"):
+        _ = fresh.bounds

@@ -12,7 +12,7 @@ from benchmarks.problems import Problem
 class CvxpyAuthors(Competitor):
     name = "CVXPY, as written"
     packages = ("cvxpy", "clarabel")
-    forms = ("l0+ridge", "k+ridge")
+    forms = ("l0+ridge", "k+ridge", "l0+ball")
     most_entries = 600_000
     tolerances = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
@@ -27,11 +27,14 @@ class CvxpyAuthors(Competitor):
             loss = cp.sum_squares(X @ w - y) / (2 * n)
         else:
             loss = cp.sum(cp.logistic(cp.multiply(-y, X @ w))) / n
-        objective = loss + problem.ridge / 2 * perspective
-        constraints = [u >= 0, u <= 1]
+        objective, constraints = loss, [u >= 0, u <= 1]
         if problem.l0 is None:
             constraints.append(cp.sum(u) <= problem.k)
         else:
             objective += problem.l0 * cp.sum(u)
+        if problem.ball is None:
+            objective += problem.ridge / 2 * perspective
+        else:
+            constraints.append(perspective <= problem.ball)
         inside = clarabel(cp.Problem(cp.Minimize(objective), constraints), tolerance)
         return Answer(np.asarray(w.value), np.asarray(u.value), inside=inside)

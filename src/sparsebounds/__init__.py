@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from sparsebounds import losses as losses
     from sparsebounds import matrices as matrices
     from sparsebounds import penalties as penalties
+    from sparsebounds import primalization as primalization
     from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
     from sparsebounds._certify import certify as certify
+    from sparsebounds._rank import RankBounds as RankBounds
+    from sparsebounds._rank import rank_bounds as rank_bounds
     from sparsebounds._solution import Solution as Solution
     from sparsebounds._solve import solve as solve
     from sparsebounds.bounds import lower_bound as lower_bound
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseClassifier as SparseClassifier
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
     from sparsebounds.estimators import SparseSelector as SparseSelector
+    from sparsebounds.primalization import GapBounds as GapBounds
+    from sparsebounds.primalization import Primalization as Primalization
+    from sparsebounds.primalization import gap_bounds as gap_bounds
+    from sparsebounds.primalization import primalize as primalize
     from sparsebounds.program import Program as Program
     from sparsebounds.relaxation import Relaxation as Relaxation
     from sparsebounds.relaxation import relax as relax
@@ -44,9 +51,15 @@ _HOME: dict[str, str] = {
     "Certificate": "sparsebounds.certificates",
     "Relaxation": "sparsebounds.relaxation",
     "relax": "sparsebounds.relaxation",
+    "GapBounds": "sparsebounds.primalization",
+    "Primalization": "sparsebounds.primalization",
+    "gap_bounds": "sparsebounds.primalization",
+    "primalize": "sparsebounds.primalization",
     "Solution": "sparsebounds._solution",
     "solve": "sparsebounds._solve",
     "certify": "sparsebounds._certify",
+    "RankBounds": "sparsebounds._rank",
+    "rank_bounds": "sparsebounds._rank",
     "SparseClassifier": "sparsebounds.estimators",
     "SparseRegressor": "sparsebounds.estimators",
     "SparseSelector": "sparsebounds.estimators",
@@ -60,6 +73,7 @@ _MODULES: tuple[str, ...] = (
     "losses",
     "matrices",
     "penalties",
+    "primalization",
     "relaxation",
     "testing",
 )

@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write text to a temporary file beside `path`, then rename it into place."""
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write text or bytes to a temporary file beside `path`, then rename it into place."""
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         # mkstemp makes files private; give this one the permissions open() would have.

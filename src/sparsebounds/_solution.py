@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._errors import InputError
 from sparsebounds.certificates import Certificate
+from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
+from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 
 
@@ -59,6 +63,29 @@ class Solution:
     relaxation: Relaxation = field(repr=False)
     certificate: Certificate = field(repr=False)
     stats: SolutionStats = field(repr=False)
+    program: Program | None = field(repr=False, compare=False)
+    """The problem, with its data. It is not pickled, and estimators do not keep it."""
+
+    @cached_property
+    def primalization(self) -> Primalization:
+        """The relaxation's point made sparse: `primalize`, with its 20 random objectives."""
+        return primalize(self._posed("primalize"), self.relaxation)
+
+    @cached_property
+    def bounds(self) -> GapBounds:
+        """What Shapley and Folkman's lemma says of the gap: `gap_bounds`."""
+        return gap_bounds(self._posed("gap_bounds"), self.relaxation)
+
+    def _posed(self, function: str) -> Program:
+        if self.program is None:
+            raise InputError(
+                "This solution does not hold its data any more; call "
+                f"sb.{function}(program, solution.relaxation) with the program."
+            )
+        return self.program
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"program": None}
 
     @property
     def gap(self) -> float:

@@ -160,6 +160,7 @@ def solve_program(
             nodes=nodes,
             seconds=time.perf_counter() - started,
         ),
+        program=program,
     )
 
 

@@ -237,6 +237,14 @@ class Program:
             other.__dict__.pop(name, None)
         return other
 
+    def with_matrix(self, matrix: Matrix) -> Program:
+        """The same problem on another matrix of this shape."""
+        other = copy.copy(self)
+        other.matrix, other.memo = matrix, {}
+        other.standardize = isinstance(matrix, StandardizedMatrix)
+        other.__dict__.pop("fingerprint", None)
+        return other
+
     # Words and identity.
 
     @cached_property

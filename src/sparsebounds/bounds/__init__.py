@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._array import Vector
+from sparsebounds.bounds.bidual import bidual_value, dual_value
 from sparsebounds.bounds.cardinality import Cover, best_cover, cardinality_curve
 from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair, scored
 from sparsebounds.bounds.lower import bound_at
@@ -32,10 +33,12 @@ __all__ = [
     "Node",
     "Screening",
     "best_cover",
+    "bidual_value",
     "bound_at",
     "cardinality_curve",
     "dual_point",
     "dual_point_at",
+    "dual_value",
     "lower_bound",
     "null_up",
     "objective_up",

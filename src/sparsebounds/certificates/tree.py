@@ -78,7 +78,8 @@ class Tree:
             return "the features the tree decides about are not those of the problem"
         if self.size != 1 + 2 * len(self.parent):
             return "its nodes and splits do not match"
-        named = np.concatenate((self.feature, self.support, self.fixed, -1 - self.fixed))
+        places = (self.feature, self.support.astype(np.int64), self.fixed, -1 - self.fixed)
+        named: Index = np.concatenate(places)
         if np.any(named >= len(self.kept)):
             return "it names a feature that it does not decide about"
         if len(np.unique(self.parent)) < len(self.parent):

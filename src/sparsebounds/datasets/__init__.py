@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from sparsebounds.datasets.synthetic import Sample, make_correlated, make_low_rank
+from sparsebounds.datasets.leukemia import Leukemia, load_leukemia
+from sparsebounds.datasets.synthetic import (
+    Sample,
+    make_bell_spectrum,
+    make_correlated,
+    make_low_rank,
+)
 
-__all__ = ["Sample", "make_correlated", "make_low_rank"]
+__all__ = [
+    "Leukemia",
+    "Sample",
+    "load_leukemia",
+    "make_bell_spectrum",
+    "make_correlated",
+    "make_low_rank",
+]

@@ -1,4 +1,4 @@
-"""Synthetic designs: the paper's first experiment and autoregressive columns."""
+"""Synthetic designs: the paper's first two experiments and autoregressive columns."""
 
 from __future__ import annotations
 
@@ -39,6 +39,33 @@ def make_low_rank(
     coef[rng.choice(m, nonzeros, replace=False)] = rng.normal(scale=5.0, size=nonzeros)
     y = X @ coef + rng.normal(size=n)
     return Sample(X, np.where(y > 0, 1.0, -1.0) if classes else y, coef)
+
+
+def make_bell_spectrum(
+    n: int = 1000,
+    m: int = 100,
+    rank: int = 10,
+    nonzeros: int = 10,
+    *,
+    tail: float = 0.5,
+    scale: float = 1.0,
+    random_state: int = 0,
+) -> Sample:
+    """Experiment 2 of Askari, d'Aspremont and El Ghaoui: X of full rank, of numerical rank `rank`.
+
+    X is scikit-learn's `make_low_rank_matrix`, times `scale`: singular values (1 - tail)
+    exp(-(i/rank)^2) + tail exp(-0.1 i/rank), the largest 1; coefficients and y as in
+    `make_low_rank`. With scale 1, as in the paper, the noise of y drowns the signal.
+    """
+    from sklearn.datasets import make_low_rank_matrix
+
+    X = scale * make_low_rank_matrix(
+        n, m, effective_rank=rank, tail_strength=tail, random_state=random_state
+    )
+    rng = np.random.default_rng(random_state)
+    coef = np.zeros(m)
+    coef[rng.choice(m, nonzeros, replace=False)] = rng.normal(scale=5.0, size=nonzeros)
+    return Sample(X, X @ coef + rng.normal(size=n), coef)
 
 
 def make_correlated(

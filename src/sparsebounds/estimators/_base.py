@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class SparseEstimator(BaseEstimator):
             if k is not None and k != DEFAULT_K:
                 raise InputError(f"Both k={k} and l0={self.l0} were given; set k=None to use l0.")
             k = None
-        return solve(
+        solution = solve(
             X,
             y,
             k=k,
@@ -119,6 +120,7 @@ class SparseEstimator(BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None),
             time_limit=None if self.time_limit is None else self.time_limit / problems,
         )
+        return replace(solution, program=None)
 
     def _linear(self, X: Any) -> Vector:
         """X coef + intercept for new rows, one column a model."""

@@ -8,6 +8,7 @@ because only the matrix knows how it summed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,9 @@ from sparsebounds._rounding import TINY, gamma, norm_up, up
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 """Checksums are integers mod 2^64."""
+
+PART = 1 << 22
+"""Entries of X in a block of columns: 32 MiB in float64."""
 
 
 class Matrix(ABC):
@@ -71,6 +75,30 @@ class Matrix(ABC):
     @abstractmethod
     def checksum(self, rows: Words, cols: Words) -> Words:
         """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored, so that a dense block of columns is a waste."""
+        return False
+
+    def combine(self, weights: Vector) -> Vector:
+        """X weights, for weights of m rows: one pass, block by block."""
+        out = np.zeros((self.shape[0], weights.shape[1]))
+        for part in self.parts():
+            out += self.columns(part) @ weights[part]
+        return out
+
+    def project(self, basis: Vector) -> Vector:
+        """basis^T X, for a basis of n rows: one pass, block by block."""
+        out = np.empty((basis.shape[1], self.shape[1]))
+        for part in self.parts():
+            out[:, part] = basis.T @ self.columns(part)
+        return out
+
+    def parts(self, least: int = 1) -> Iterator[Index]:
+        """All columns, `least` at a time or as many as fit into a block."""
+        every, width = np.arange(self.shape[1]), max(least, PART // self.shape[0])
+        return (every[i : i + width] for i in range(0, len(every), width))
 
     def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
         """X[:, index] w and a bound of its rounding error, elementwise."""

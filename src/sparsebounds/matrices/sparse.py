@@ -34,6 +34,10 @@ class SparseMatrix(Matrix):
         return int(self._csc.nnz)
 
     @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
     def values(self) -> Vector:
         """The stored entries."""
         return np.asarray(self._csc.data)
@@ -63,6 +67,14 @@ class SparseMatrix(Matrix):
     def part(self, index: Index) -> SparseMatrix:
         self.passes += len(index) / self.shape[1]
         return SparseMatrix(self._csc[:, index])
+
+    def combine(self, weights: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray(self._csc @ weights)
+
+    def project(self, basis: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray((self._csc.T @ basis).T)
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0

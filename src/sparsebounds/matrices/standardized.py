@@ -56,6 +56,21 @@ class StandardizedMatrix(Matrix):
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
 
+    @property
+    def sparse(self) -> bool:
+        return self.base.sparse
+
+    def combine(self, weights: Vector) -> Vector:
+        if not self.sparse:
+            return super().combine(weights)
+        scaled = weights / self.scale[:, None]
+        return self.base.combine(scaled) - self.center @ scaled
+
+    def project(self, basis: Vector) -> Vector:
+        if not self.sparse:
+            return super().project(basis)
+        return (self.base.project(basis) - np.outer(basis.sum(axis=0), self.center)) / self.scale
+
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = self.base.moments(weights)
         return (mean - self.center) / self.scale, spread / self.scale**2

@@ -15,9 +15,10 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, descend, moves
-from sparsebounds.models.refit import Model, refit
+from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.relaxation.refit import Model, refit
 from sparsebounds.relaxation.smooth import FLAT
 
 TRIES = 8
@@ -36,7 +37,8 @@ RESTARTS = 20
 """Perturbed supports from which the search starts again."""
 
 LARGE = 50
-"""Supports beyond this size are not grown by the beam, and have a quarter of the restarts."""
+"""Supports beyond this size are not grown by the beam, and have a quarter of the restarts; with
+twice as many undecided features, primalization costs more than it finds."""
 
 
 class Search:
@@ -117,6 +119,8 @@ class Search:
         """What the relaxation suggests; then the best of a beam search in its quadratic."""
         program, relaxed = self.program, self.relaxed
         yield from candidate_supports(program, relaxed)
+        if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
+            yield from primalized_supports(program, relaxed)
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
         if likely > LARGE:
             return

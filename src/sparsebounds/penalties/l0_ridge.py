@@ -41,12 +41,13 @@ class L0Ridge(Penalty):
         return root(2.0 * self.l0 * self.ridge)
 
     def value(self, w: Array) -> float:
-        if not self.allows(w):
-            return math.inf
-        xp = namespace(w)
+        return float(namespace(w).sum(self.costs(w))) if self.allows(w) else math.inf
+
+    def costs(self, w: Array) -> Array:
+        """What each feature costs, for an allowed w; h(w) is their sum."""
         a = self.reach(w)
-        costs = self.ridge / 2.0 * (a * a) + self.l0
-        return float(xp.sum(xp.where(self._partial(a), self.kappa * a, costs)))
+        full = self.ridge / 2.0 * (a * a) + self.l0
+        return namespace(w).where(self._partial(a), self.kappa * a, full)
 
     def weights(self, w: Array) -> Array:
         return self._weights(self.reach(w))

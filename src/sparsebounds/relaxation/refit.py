@@ -86,8 +86,7 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
         point, eta = found.primal.point, found.eta
     w = np.zeros(program.m)
     w[support] = point.w
-    while program.ball is not None and not in_ball(w, program.ball):
-        w *= 1.0 - 2.0**-52
+    w = inside_ball(program, w)
     return Model(objective_up(program, w, point.b), w, point.b, eta)
 
 
@@ -104,3 +103,10 @@ def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:
         coef = coef * (1.0 - 2.0**-52)
         w, b = program.to_program(coef, intercept)
     return Model(objective_up(program, w, b), w, b, model.eta), coef, intercept
+
+
+def inside_ball(program: Program, w: Vector) -> Vector:
+    """w, less the few units in the last place by which rounding has put it outside the ball."""
+    while program.ball is not None and not in_ball(w, program.ball):
+        w = w * (1.0 - 2.0**-52)
+    return w

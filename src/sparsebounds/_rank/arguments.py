@@ -1,0 +1,55 @@
+"""What rank_bounds was asked for, checked: the method and the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._rank.basis import Method
+from sparsebounds.program import Program
+
+MOST_RANKS = 50
+"""Ranks tried where none are named."""
+
+
+def chosen_method(program: Program, method: str | None, basis: Vector | None) -> Method:
+    """How X is approximated."""
+    if basis is not None:
+        if method is not None:
+            raise InputError(f"Both basis and method={method!r} were given; pass only one of them.")
+        return "basis"
+    if method is None:
+        return "randomized" if program.matrix.sparse else "svd"
+    if method == "randomized":
+        return "randomized"
+    if method != "svd":
+        raise InputError(f"method={method!r} is not known; pass 'svd' or 'randomized'.")
+    if program.matrix.sparse:
+        raise InputError(
+            "method='svd' would fill the sparse X; pass method='randomized', or a dense X."
+        )
+    return "svd"
+
+
+def chosen_ranks(program: Program, ranks: Iterable[int] | None, top: int) -> list[int]:
+    """The ranks asked for, in order."""
+    if ranks is None:
+        return [int(r) for r in np.unique(np.linspace(1, top, min(top, MOST_RANKS)).astype(int))]
+    if isinstance(ranks, (str, Integral)) or not isinstance(ranks, Iterable):
+        raise InputTypeError(f"ranks={ranks!r} must be a list of integers, such as range(1, 20).")
+    wanted = list(ranks)
+    for rank in wanted:
+        if isinstance(rank, bool) or not isinstance(rank, Integral):
+            raise InputTypeError(f"ranks holds {rank!r}; every rank must be an integer.")
+        if not 1 <= rank <= top:
+            raise InputError(
+                f"ranks holds {rank}, but on these {program.n} x {program.m} data ranks go from 1 "
+                f"to {top}."
+            )
+    if not wanted:
+        raise InputError("ranks is empty; pass one rank or more, such as range(1, 20).")
+    return sorted({int(rank) for rank in wanted})

@@ -1,0 +1,60 @@
+"""What the two penalties are made of, by the names it has elsewhere.
+
+    perspective       w^2/u, closed: 0 at w = u = 0 and +infinity where only u is 0
+    reverse Huber     B(x)  = min over 0 <= u <= 1 of (x^2/u + u)/2
+    k-support norm    |w|_k = sqrt(min over u in [0, 1]^m, sum u <= k, of sum_i w_i^2/u_i)
+    its dual norm     |s|_k* = the Euclidean norm of the k entries largest in size
+
+With them, for one l0 and one ridge,
+
+    L0Ridge: h(w) = 2 l0 sum_i B(w_i sqrt(ridge/(2 l0)))
+    KRidge:  h(w) = ridge/2 |w|_k^2,   h*(s) = |s|_k*^2/(2 ridge)
+    |w|_k^2 = sup over t > 0 of 2 t sum_i B(w_i/sqrt(t)) - t k
+
+and the unit ball of |.|_k is the convex hull of the vectors of length 1 with at most k nonzeros.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sparsebounds._array import Array, namespace
+from sparsebounds.penalties.k_ridge import KRidge
+from sparsebounds.penalties.l0_ridge import L0Ridge
+
+
+def perspective(w: Array, u: Array) -> Array:
+    """w_i^2/u_i for each i, closed: 0 at w_i = u_i = 0, +infinity at any other u_i <= 0.
+
+    With the pseudo-inverse in place of the closure, 1/0 = 0, it would not be convex and any w
+    would be free of charge at u = 0.
+    """
+    xp = namespace(w, u)
+    proper = u > 0.0
+    # In this order: w_i/u_i is moderate where both are tiny.
+    quotient = w * (w / xp.where(proper, u, xp.ones_like(u)))
+    rest = xp.where((w == 0.0) & (u == 0.0), 0.0 * w, math.inf)
+    return xp.where(proper, quotient, rest)
+
+
+def reverse_huber(x: Array) -> Array:
+    """B(x_i) for each i: |x| up to 1, (x^2 + 1)/2 beyond."""
+    return L0Ridge(0.5, 1.0).costs(x)
+
+
+def k_support_norm(w: Array, k: int) -> float:
+    """|w|_k: the l1 norm for k = 1, the Euclidean norm for k >= m, +infinity for k = 0, w != 0."""
+    size = _largest(w)
+    return size * math.sqrt(2.0 * KRidge(k, 1.0).value(w / size)) if size > 0.0 else 0.0
+
+
+def k_support_dual_norm(s: Array, k: int) -> float:
+    """|s|_k* = max of s.w over |w|_k <= 1."""
+    size = _largest(s)
+    return size * math.sqrt(2.0 * KRidge(k, 1.0).conjugate(s / size)) if size > 0.0 else 0.0
+
+
+def _largest(x: Array) -> float:
+    """max |x_i|, the unit in which squares neither overflow nor vanish; 0 for no entries."""
+    xp = namespace(x)
+    return float(xp.max(xp.abs(x))) if x.shape[0] > 0 else 0.0

@@ -1,0 +1,156 @@
+"""Relaxed w -> (u, v) with w = D(u) v, u the cheapest weights for this w: where ties come from.
+
+With a multiplier beta (k forms, l0 + ball), or beta_i = sqrt(2 l0_i) (l0 + ridge):
+
+    k + ridge     u_i = min(1, sqrt(ridge_i) |w_i| / beta)     beta such that sum u = k
+    l0 + ridge    u_i = min(1, sqrt(ridge_i) |w_i| / beta_i)
+    k + ball      u_i = min(1, |w_i| / beta)                   beta such that sum u = k
+    l0 + ball     u_i = min(1, |w_i| / (beta sqrt(2 l0_i)))    beta such that sum_i w_i^2/u_i = ball
+
+So the features with 0 < u_i < 1, the tied ones, have v_i = w_i/u_i of one known size, and what the
+program charges for u_i (its share of k, its l0 and ridge, its part of the ball) is a multiple of
+one cost c_i: 1 in the k forms, l0_i in the l0 forms. A change of u on the tied features that leaves
+z = Xw + b alone and does not raise c.u is feasible and does not raise the relaxed objective. This
+holds for any w: it need not be optimal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.penalties.selection import slope
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True)
+class TiedPoint:
+    """A relaxed point (w, b) with its cheapest weights, and its tied columns."""
+
+    program: Program
+    w: Vector
+    b: float
+    u: Vector
+    value: float
+    """The relaxed objective at (w, u, b)."""
+
+    tied: Index
+    """Features with 0 < u < 1."""
+
+    v: Vector
+    """w/u on the tied features."""
+
+    cost: Vector
+    """c on the tied features."""
+
+    columns: Vector
+    """x_i v_i for the tied features, less their weighted means where there is an intercept."""
+
+    means: Vector
+    """The means taken away."""
+
+    lengths: Vector
+    """The norms of x_i v_i, means included: what small is relative to."""
+
+    largest: float
+    """The largest |w_i x_i| of all features."""
+
+    def moved(self, u: Vector) -> tuple[Vector, float]:
+        """(w, b) with other weights on the tied features, b following so that z need not."""
+        w = self.w.copy()
+        w[self.tied] = u * self.v
+        return w, self.b - float(self.means @ (u - self.u[self.tied]))
+
+    def excess(self, u: Vector) -> float:
+        """What rounding the fractional of these weights up, v_i to u_i v_i, adds to the objective.
+
+        A price is paid in full, l0_i (1 - u_i) more, and the ridge only for (u_i v_i)^2.
+        """
+        program, i = self.program, self.tied
+        price = program.prices[i] * (1.0 - u)
+        if program.ball is None:
+            price = price - 0.5 * program.ridges[i] * self.v**2 * u * (1.0 - u)
+        return float(np.sum(price[u > 0]))
+
+
+def tied_point(program: Program, w: Vector, b: float) -> TiedPoint:
+    """The relaxed point at (w, b); w is scaled into the ball where no weights put it there."""
+    w = _into_ball(program, w)
+    u = cheapest_weights(program, w)
+    w = np.where(u > 0.0, w, 0.0)  # no budget, or too small for a float
+    support = np.flatnonzero(w)
+    block = program.matrix.columns(support)
+    fractional = u[support] < 1.0
+    tied = support[fractional]
+    v = w[tied] / u[tied]
+    columns = block[:, fractional] * v
+    means = np.zeros(len(tied))
+    sizes = np.linalg.norm(block, axis=0) * np.abs(w[support])
+    lengths = sizes[fractional] / u[tied]
+    if program.fit_intercept:
+        means = program.F.p @ columns
+        columns = columns - means
+    cost = np.ones(len(tied)) if program.l0 is None else program.prices[tied]
+    value = program.F.value(block @ w[support] + b) + relaxed_cost(program, w, u)
+    largest = float(np.max(sizes, initial=0.0))
+    return TiedPoint(program, w, b, u, value, tied, v, cost, columns, means, lengths, largest)
+
+
+def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:
+    """Everything but F in the relaxed objective: sum_i ridge_i/2 w_i^2/u_i + l0_i u_i."""
+    support = np.flatnonzero(w)
+    cost = float(program.prices @ u)
+    if program.ball is None:
+        cost += 0.5 * float(program.ridges[support] @ (w[support] ** 2 / u[support]))
+    return cost
+
+
+def cheapest_weights(program: Program, w: Vector) -> Vector:
+    """The u above; 1 for the features always in, 0 where w is."""
+    size = np.abs(w) if program.ball is not None else np.sqrt(program.ridges) * np.abs(w)
+    length = np.where(program.always, 0.0, size)
+    if program.k is not None:
+        # With k = 0 no free feature has a weight, whatever the slope.
+        beta = np.full(program.m, slope(length, program.k) if program.k else math.inf)
+    else:
+        beta = np.sqrt(2.0 * program.prices)
+        if program.ball is not None:
+            beta = beta * _ball_slope(
+                length, beta, program.ball - float(np.sum(w[program.always] ** 2))
+            )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.where(length < beta, length / beta, (length > 0.0).astype(np.float64))
+    return np.where(program.always, 1.0, u)
+
+
+def _ball_slope(size: Vector, beta: Vector, ball: float) -> float:
+    """The s with sum_i size_i max(size_i, s beta_i) = ball: 0 where only size_i itself fits.
+
+    size_i^2/u_i is size_i^2 while s <= size_i/beta_i and s beta_i size_i beyond: increasing and
+    piecewise linear in s.
+    """
+    priced = (size > 0.0) & (beta > 0.0)
+    full = float(np.sum(size[~priced] ** 2))
+    size, beta = size[priced], beta[priced]
+    ends = size / beta
+    order = np.argsort(ends)
+    size, beta, ends = size[order], beta[order], ends[order]
+    rising = np.concatenate(([0.0], np.cumsum(size * beta)))
+    flat = full + np.concatenate((np.cumsum((size**2)[::-1])[::-1], [0.0]))
+    # At the end of each piece: those before it rise, those from it on are flat.
+    reached = int(np.count_nonzero(flat[:-1] + rising[:-1] * ends <= ball))
+    if reached == 0:
+        return 0.0
+    return max((ball - float(flat[reached])) / float(rising[reached]), float(ends[reached - 1]))
+
+
+def _into_ball(program: Program, w: Vector) -> Vector:
+    if program.ball is None:
+        return w
+    u = np.ones(program.m) if program.k is None else cheapest_weights(program, w)
+    support = np.flatnonzero(w)
+    size = float(np.sum(w[support] ** 2 / u[support]))
+    return w if size <= program.ball else w * math.sqrt(program.ball / size)

@@ -1,0 +1,74 @@
+"""sparsebounds reproduce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from sparsebounds._errors import InputError
+from sparsebounds.experiments import LeukemiaRank, SmallRidge
+from sparsebounds.experiments.base import Tick
+
+Invoke = Callable[..., Any]
+
+
+def interrupted(self: Any, tick: Tick) -> pl.DataFrame:
+    raise KeyboardInterrupt
+
+
+def missing(self: Any, tick: Tick) -> pl.DataFrame:
+    raise InputError("The data are not here; name their folder.")
+
+
+def test_one_experiment(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("reproduce", "4", "--quick", "--out", tmp_path / "made")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "Experiment 4: The ridge in Theorem 2.1" in text
+    for sentence in (tmp_path / "made/experiment4/findings.txt").read_text().splitlines():
+        assert sentence in text
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [(interrupted, 130, "Interrupted"), (missing, 2, "Error: The data are not here")],
+)
+def test_what_is_finished_is_kept(
+    invoke: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[..., pl.DataFrame],
+    status: int,
+    words: str,
+) -> None:
+    only = {"4": SmallRidge, "3": LeukemiaRank}
+    monkeypatch.setattr("sparsebounds.experiments.EXPERIMENTS", only)
+    monkeypatch.setattr(LeukemiaRank, "run", answer)
+    result = invoke("reproduce", "all", "--quick", "--out", tmp_path)
+    assert result.exit_code == status
+    assert words in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["experiment4"]
+    assert len(list((tmp_path / "experiment4").iterdir())) == 4
+
+
+def test_other_experiments_run_though_one_cannot(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = {"3": LeukemiaRank, "4": SmallRidge}
+    monkeypatch.setattr("sparsebounds.experiments.EXPERIMENTS", only)
+    monkeypatch.setattr(LeukemiaRank, "run", missing)
+    result = invoke("reproduce", "all", "--quick", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert (tmp_path / "experiment4/results.csv").is_file()
+
+
+def test_bad_arguments(invoke: Invoke, refused: Callable[..., str], tmp_path: Path) -> None:
+    assert invoke("reproduce", "5", "--out", tmp_path).exit_code == 2
+    taken = tmp_path / "taken"
+    taken.touch()
+    assert refused("reproduce", "4", "--out", taken) == (f"--out {taken} is a file; name a folder.")
