@@ -11,7 +11,7 @@ vector of the whole problem, is part of the proof. The tree decides about the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import dual_point_at, repair
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.many import States, node_bounds
+from sparsebounds.bounds.shifted import shifted_bound
 from sparsebounds.program import Program
 
 BATCH = 256
@@ -29,6 +30,24 @@ BATCH = 256
 
 class TreeError(ValueError):
     """A tree that proves nothing; the message is a clause that says why."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A leaf of the squared loss bounded by `shifted_bound`: coefficients, and the diagonal."""
+
+    support: npt.NDArray[np.int32]
+    values: Vector
+    shifted: npt.NDArray[np.int32]
+    diagonal: Vector
+
+    def bound(self, program: Program, state: States) -> float:
+        """The bound over the supports of a node."""
+        w, diagonal = np.zeros(program.m), np.zeros(program.m)
+        w[self.support], diagonal[self.shifted] = self.values, self.diagonal
+        if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
+            raise TreeError("a shifted leaf does not fit its node")
+        return shifted_bound(program, state, w, diagonal)
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,9 @@ class Tree:
     fixed_counts: Index = field(repr=False)
     fixed: Index = field(repr=False)
     """Features fixed at each node, node after node: i is in, -1 - i is out."""
+
+    shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
+    """Leaves, after what they fix, that a shifted bound closes."""
 
     @property
     def size(self) -> int:
@@ -158,16 +180,20 @@ def _least(
     t = dual_vectors(program, columns, w, tree.intercept[[node for node, *_ in batch]])
     bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]))
     least = np.inf
-    for row, (_, state, fixed, leaf) in enumerate(batch):
-        if leaf:
+    for row, (node, state, fixed, leaf) in enumerate(batch):
+        shift = tree.shifts.get(node)
+        if leaf and shift is None:
             least = min(least, float(bounds.lower[row]))
-        if len(fixed):
-            inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
-            if np.any(state[inside] != 0) or np.any(state[outside] != 0):
-                raise TreeError("a node fixes a feature that is decided already")
-            if not leaf:
-                for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
-                    least = min(least, float(np.min(forced[row, features], initial=np.inf)))
+            continue
+        inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
+        if np.any(state[inside] != 0) or np.any(state[outside] != 0):
+            raise TreeError("a node fixes a feature that is decided already")
+        for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
+            least = min(least, float(np.min(forced[row, features], initial=np.inf)))
+        if leaf and shift is not None:
+            after = state.copy()
+            after[inside], after[outside] = 1, -1
+            least = min(least, shift.bound(program, after))
     return least
 
 

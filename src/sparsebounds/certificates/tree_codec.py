@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebounds._errors import CertificateError
 from sparsebounds.certificates._reader import Reader
-from sparsebounds.certificates.tree import Tree
+from sparsebounds.certificates.tree import Shift, Tree
 
 MOST = 1 << 28
 """Numbers of one kind in a tree at most."""
@@ -31,6 +31,18 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
         "intercept": _packed(tree.intercept, "<f8"),
         "fixed_counts": _packed(tree.fixed_counts, "<i4"),
         "fixed": _packed(tree.fixed, "<i4"),
+        "shifts": [
+            {
+                "node": node,
+                "coefs": len(shift.support),
+                "support": _packed(shift.support, "<i4"),
+                "values": _packed(shift.values, "<f8"),
+                "open": len(shift.shifted),
+                "shifted": _packed(shift.shifted, "<i4"),
+                "diagonal": _packed(shift.diagonal, "<f8"),
+            }
+            for node, shift in tree.shifts.items()
+        ],
     }
 
 
@@ -66,7 +78,21 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         intercept=numbers["intercept"].astype(np.float64),
         fixed_counts=fixed_counts,
         fixed=_within(reader, "fixed", "<i4", settled, -places, places - 1),
+        shifts=dict(_shift(item, size, places) for item in reader.items("shifts")),
     )
+
+
+def _shift(reader: Reader, size: int, places: int) -> tuple[int, Shift]:
+    coefs, opened = reader.integer("coefs", 0, places), reader.integer("open", 0, places)
+    shift = Shift(
+        support=_within(reader, "support", "<i4", coefs, 0, places - 1).astype(np.int32),
+        values=reader.compressed("values", "<f8", coefs).astype(np.float64),
+        shifted=_within(reader, "shifted", "<i4", opened, 0, places - 1).astype(np.int32),
+        diagonal=reader.compressed("diagonal", "<f8", opened).astype(np.float64),
+    )
+    if not (np.all(np.isfinite(shift.values)) and np.all(np.isfinite(shift.diagonal))):
+        raise CertificateError(f"{reader.path} must hold finite numbers.")
+    return reader.integer("node", 0, size - 1), shift
 
 
 def _within(reader: Reader, key: str, dtype: str, length: int, least: int, most: int) -> Any:

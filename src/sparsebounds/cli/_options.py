@@ -54,6 +54,10 @@ TimeLimit = Annotated[
 Exact = Annotated[
     bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
 ]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Save the exact search here, and go on from it (.npz)."),
+]
 CertificateFile = Annotated[
     Path | None, typer.Option("--certificate", help="Save the proof here, for verify (JSON).")
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sparsebounds.exact.checkpoint import Checkpoint
+from sparsebounds.exact.dial import Outlook
 from sparsebounds.exact.proof import ExactSearch, Proof
 from sparsebounds.exact.search import SearchProgress
 
-__all__ = ["ExactSearch", "Proof", "SearchProgress"]
+__all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress"]

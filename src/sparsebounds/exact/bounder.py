@@ -56,6 +56,15 @@ class Bounded:
         return self.state.nbytes + self.w.nbytes + self.gradient.nbytes
 
 
+@dataclass(frozen=True)
+class Shifted:
+    """A node closed by `bounds.shifted_bound`: where, with which diagonal, and the bound."""
+
+    w: Vector
+    diagonal: Vector
+    lower: float
+
+
 class Bounder(ABC):
     """The relaxation of a program's nodes, on columns held in memory."""
 
@@ -89,6 +98,10 @@ class Bounder(ABC):
     @abstractmethod
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
         """The feature to split a node on (-1: all are decided), where to start with it out, in."""
+
+    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+        """A bound that closes a node by moving curvature into the ridge, where there is one."""
+        return None
 
     def penalty(self, state: States, ridge: Vector) -> WorkingPenalty:
         """h at a node; features that are out must be kept at 0."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.certificates.tree import Tree
+from sparsebounds.certificates.tree import Shift, Tree
 
 Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]
 """(features, coefficients, intercept) from which a node's dual vector is formed."""
@@ -24,6 +24,7 @@ class Record:
     parent: list[int] = field(default_factory=list)
     feature: list[int] = field(default_factory=list)
     duals: list[Dual | None] = field(default_factory=lambda: [None])
+    shifts: dict[int, Shift] = field(default_factory=dict)
     fixed: list[Index] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64)])
 
     def split(self, node: int, feature: int) -> tuple[int, int]:
@@ -39,6 +40,13 @@ class Record:
         support = np.flatnonzero(w)
         self.duals[node] = support.astype(np.int32), w[support], float(b)
 
+    def shift(self, node: int, w: Vector, diagonal: Vector) -> None:
+        """A node closed by `shifted_bound`: the coefficients and the diagonal, 0 but where open."""
+        support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
+        self.shifts[node] = Shift(
+            support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
+        )
+
     def fix(self, node: int, inside: Index, outside: Index) -> None:
         """Features that the node's dual vector fixes."""
         self.fixed[node] = np.concatenate((inside, -1 - outside)).astype(np.int64)
@@ -51,6 +59,7 @@ class Record:
         """Back to the first so many splits."""
         del self.parent[splits:], self.feature[splits:]
         del self.duals[1 + 2 * splits :], self.fixed[1 + 2 * splits :]
+        self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
 
     def tree(self, kept: Index, removal: Vector) -> Tree:
         """The proof."""
@@ -67,6 +76,7 @@ class Record:
             intercept=np.array([part[2] for part in parts]),
             fixed_counts=np.array([len(fixed) for fixed in self.fixed], dtype=np.int64),
             fixed=np.concatenate(self.fixed),
+            shifts=dict(self.shifts),
         )
 
     @classmethod
@@ -79,4 +89,5 @@ class Record:
             whole = tree.support[part], tree.values[part], float(tree.intercept[node])
             duals.append(None if count < 0 else whole)
         fixed = np.split(tree.fixed, np.cumsum(tree.fixed_counts)[:-1])
-        return cls(tree.parent.tolist(), tree.feature.tolist(), duals, fixed)
+        shifts = dict(tree.shifts)
+        return cls(tree.parent.tolist(), tree.feature.tolist(), duals, shifts, fixed)

@@ -12,10 +12,12 @@ from scipy.linalg import lapack
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds.many import States
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted
+from sparsebounds.exact.shift import Shifter
+from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.penalty import Pattern
-from sparsebounds.relaxation.smooth import SmoothPoint, SmoothPoints
+from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
 
 STEPS = 40
 """Newton steps for one node."""
@@ -23,6 +25,10 @@ STEPS = 40
 
 class RidgeBounder(Bounder):
     """k + ridge and l0 + ridge, every loss."""
+
+    def __init__(self, program: Program, price: float) -> None:
+        super().__init__(program, price)
+        self.shifter = Shifter(program)
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         stored = np.where(state < 0, 0.0, w)
@@ -74,6 +80,17 @@ class RidgeBounder(Bounder):
         for start in (out, into):
             np.copyto(start, np.maximum(start, 0.0), where=self.program.positive)
         return feature, (out, into)
+
+    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+        state, smooth = nodes.state[row], self.smooth
+        count = int(np.count_nonzero(state >= 0))
+        slack = (upper - nodes.lower[row]) / self.price
+        if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
+            return None
+        u = self.weights(nodes, row)
+        found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
+        self.shifter.learn(found is not None)
+        return found
 
     def _move(
         self, state: States, w: Vector, b: float, feature: int, out: Vector, into: Vector

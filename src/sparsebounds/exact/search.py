@@ -10,6 +10,8 @@ import numpy as np
 
 from sparsebounds._array import Index
 from sparsebounds.exact.bounder import Bounded, Bounder
+from sparsebounds.exact.checkpoint import SearchState
+from sparsebounds.exact.dial import Outlook, outlook
 from sparsebounds.exact.record import Record
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
@@ -35,6 +37,8 @@ class SearchProgress:
     """The smallest bound of the open nodes, as computed; the certificate's is rounded."""
 
     seconds: float
+    outlook: Outlook | None = None
+    """What was expected before it began."""
 
     def line(self) -> str:
         """The same in a clause."""
@@ -67,6 +71,9 @@ class BranchAndBound:
         """The smallest bound of the nodes closed."""
 
         self.nodes = 0
+        self.seconds = 0.0
+        """Spent in `run` so far."""
+
         self._tried: set[tuple[int, ...]] = set()
 
     @property
@@ -83,7 +90,14 @@ class BranchAndBound:
     def start(self, root: Bounded) -> None:
         """The root node, bounded."""
         self.nodes = 1
+        self.outlook = outlook(self.bounder, root, self.incumbent, self.cutoff)
         self.open, self.places = self._settle(root, np.zeros(1, dtype=np.int64))
+
+    def resume(self, state: SearchState) -> None:
+        """Where another search stood."""
+        self.record, self.open, self.places = Record.of(state.tree), state.open, state.places
+        self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
+        self.bounder.steps, self.outlook = state.steps, state.outlook
 
     def run(
         self,
@@ -92,21 +106,25 @@ class BranchAndBound:
         report: Callable[[SearchProgress], None] | None = None,
     ) -> None:
         """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it."""
-        began = time.perf_counter()
+        began = time.perf_counter() - self.seconds
         while self._close_open() and not stop() and self.nodes < node_limit:
             assert self.open is not None
-            before = self.open, self.places, self.record.splits, self.closed
+            before = self.open, self.places, self.record.splits, self.closed, self.nodes
             try:
                 self._expand()
             except KeyboardInterrupt:
                 # Half a batch proves nothing: back to where it began.
-                self.open, self.places, splits, self.closed = before
+                self.open, self.places, splits, self.closed, self.nodes = before
                 self.record.forget(splits)
                 raise
+            self.seconds = time.perf_counter() - began
             if report is not None:
-                seconds = time.perf_counter() - began
-                count = len(self.places)
-                report(SearchProgress(self.nodes, count, self.incumbent.value, self.lower, seconds))
+                report(self.progress())
+
+    def progress(self) -> SearchProgress:
+        """Where the search stands."""
+        upper, count = self.incumbent.value, len(self.places)
+        return SearchProgress(self.nodes, count, upper, self.lower, self.seconds, self.outlook)
 
     def _close_open(self) -> bool:
         """Close open nodes that a better incumbent has settled; whether any are left."""
@@ -175,7 +193,18 @@ class BranchAndBound:
                 fixed[row, left[0]] = 0
             new = np.where(nodes.state[row] == 0, fixed[row], 0)
             self.record.fix(int(node), np.flatnonzero(new > 0), np.flatnonzero(new < 0))
-        return nodes.with_state(fixed), at
+        return self._shifted(nodes.with_state(fixed), at)
+
+    def _shifted(self, nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
+        """Close nodes by a shifted bound, where the loss has one and it pays."""
+        live = np.ones(len(at), dtype=np.bool_)
+        for row, node in enumerate(at):
+            found = self.bounder.shift(nodes, row, self.cutoff, self.incumbent.value)
+            if found is not None:
+                self.record.shift(int(node), found.w, found.diagonal)
+                self.closed = min(self.closed, found.lower)
+                live[row] = False
+        return nodes.take(np.flatnonzero(live)), at[live]
 
     def _candidates(self, nodes: Bounded, rows: Index) -> Iterator[Index]:
         """Supports of relaxed solutions in which nearly every feature is in or out, once each."""
@@ -189,5 +218,6 @@ class BranchAndBound:
             key = tuple(chosen.tolist())
             if too_many or key in self._tried:
                 continue
-            self._tried.add(key)
             yield chosen
+            # Only now: an interrupted refit is no try.
+            self._tried.add(key)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class WorkingPenalty:
     inside: Mask
     positive: Mask
 
-    @property
+    @cached_property
     def root(self) -> Vector:
         """sqrt(ridge)."""
         root: Vector = np.sqrt(self.ridge)

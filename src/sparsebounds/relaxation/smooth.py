@@ -193,6 +193,10 @@ class GramPart(Smooth):
         part._means, part._linear = self._means[index], self._linear[index]
         return part
 
+    def curb(self, diagonal: Vector) -> None:
+        """Take w.diag(diagonal) w/2 away from f, which must stay convex (a `part` of its own)."""
+        np.einsum("ii->i", self._products)[: self.size] -= diagonal
+
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
