@@ -79,17 +79,26 @@ def line(row: ModelRow) -> list[str]:
 
 def absences(rows: Iterable[ModelRow], missing: dict[str, str]) -> list[str]:
     """Who did not run, how often and why; equal reasons together."""
-    grouped: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        for attempt in (each for cell in row.cells.values() for each in cell):
-            if attempt.reason:
-                grouped[attempt.tool, attempt.variant, attempt.reason].append(row.problem)
+    reasons = [
+        (f"{each.tool} ({each.variant})" if each.variant else each.tool, each.reason, row.problem)
+        for row in rows
+        for cell in row.cells.values()
+        for each in cell
+        if each.reason
+    ]
+    return grouped_reasons(reasons) + [f"{name}: {reason}" for name, reason in missing.items()]
+
+
+def grouped_reasons(reasons: Iterable[tuple[str, str, str]]) -> list[str]:
+    """(who, why, problem) as sentences, equal reasons together."""
+    grouped: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for who, why, problem in reasons:
+        grouped[who, why].append(problem)
     texts = []
-    for (tool, variant, why), where in grouped.items():
-        name = f"{tool} ({variant})" if variant else tool
+    for (who, why), where in grouped.items():
         places = ", ".join(where) if len(where) <= 6 else _families(where)
-        texts.append(f"{name} on {places}: {why}")
-    return texts + [f"{name}: {reason}" for name, reason in missing.items()]
+        texts.append(f"{who} on {places}: {why}")
+    return texts
 
 
 def _families(names: Sequence[str]) -> str:

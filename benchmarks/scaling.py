@@ -77,12 +77,12 @@ def memory_here() -> dict[str, float]:
     relax(
         correlated_in_place(50, 200, np.float64, 1.0).program()
     )  # imports and buffers of libraries
-    before = _status("VmRSS")
+    before = status("VmRSS")
     problem = correlated_in_place(1000, 50_000, np.float64, 1.0)
-    held = _status("VmRSS")
+    held = status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from what is held now
     found = relax(problem.program())
-    peak, size = _status("VmHWM"), problem.X.nbytes
+    peak, size = status("VmHWM"), problem.X.nbytes
     return {
         "matrix_bytes": size,
         "ratio": (peak - before) / size,
@@ -98,7 +98,7 @@ def memory() -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _status(name: str) -> int:
+def status(name: str) -> int:
     """A line of /proc/self/status, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(name):

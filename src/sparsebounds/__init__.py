@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseClassifier as SparseClassifier
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
     from sparsebounds.estimators import SparseSelector as SparseSelector
+    from sparsebounds.exact.near import NearOptimal as NearOptimal
+    from sparsebounds.exact.near import near_optimal as near_optimal
     from sparsebounds.primalization import GapBounds as GapBounds
     from sparsebounds.primalization import Primalization as Primalization
     from sparsebounds.primalization import gap_bounds as gap_bounds
@@ -63,6 +65,8 @@ _HOME: dict[str, str] = {
     "SparseClassifier": "sparsebounds.estimators",
     "SparseRegressor": "sparsebounds.estimators",
     "SparseSelector": "sparsebounds.estimators",
+    "NearOptimal": "sparsebounds.exact.near",
+    "near_optimal": "sparsebounds.exact.near",
 }
 
 # Public modules.

@@ -109,6 +109,15 @@ def norm_up(x: Vector) -> float:
         return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
 
 
+def row_norms_up(x: Vector) -> Vector:
+    """Floats at least the Euclidean norm of each row of x; inf where its square overflows."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", x, x)
+        squares = up(up(squares * (1.0 + 2.0 * gamma(x.shape[1] + 1))) + x.shape[1] * TINY)
+        norms: Vector = np.sqrt(squares)
+    return up(norms)
+
+
 def exact_products(x: Vector, y: Vector) -> Vector:
     """Floats whose exact sum is the exact sum of x_i y_i: products and their rounding errors.
 

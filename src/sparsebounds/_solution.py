@@ -23,6 +23,9 @@ class SolutionStats:
     models: int
     """Supports refitted."""
 
+    nodes: int
+    """Nodes of the exact search; 0 where there was none."""
+
     seconds: float
 
 

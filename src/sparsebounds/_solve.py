@@ -5,6 +5,7 @@ model      supports that the relaxation suggests, refitted, improved by exchange
 screen     features that every best model has, or none. Relaxing again with these fixed would not
            raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
            screening fixes only features that the relaxed solution has at 0 or 1 already
+search     on request, branch and bound over the features that are left in doubt
 certify    leaves that cover every support; with a price l0, one dual vector for each of two
            ranges of cardinality
 """
@@ -12,6 +13,7 @@ certify    leaves that cover every support; with a price l0, one dual vector for
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -24,6 +26,7 @@ from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
+from sparsebounds.exact import Checkpoint, ExactSearch, SearchProgress
 from sparsebounds.losses import Loss
 from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.program import Program
@@ -51,14 +54,20 @@ def solve(
     always: Any = None,
     never: Any = None,
     feature_names: Any = None,
+    exact: bool = False,
     time_limit: float | None = None,
-    callback: Callable[[Progress], None] | None = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
     Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
-    optimal; `time_limit` in seconds; `callback`, called with the relaxation's progress. Ctrl-C
-    during the search for models returns the best so far; its bounds are valid.
+    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes;
+    `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
+    and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
+    with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
+    the exact one, returns the best so far; its bounds are valid.
     """
     program = Program(
         X,
@@ -77,36 +86,73 @@ def solve(
         never=never,
         feature_names=feature_names,
     )
-    return solve_program(program, tol, time_limit=time_limit, callback=callback)
+    return solve_program(
+        program,
+        tol,
+        exact=exact,
+        time_limit=time_limit,
+        node_limit=node_limit,
+        checkpoint=checkpoint,
+        callback=callback,
+    )
 
 
 def solve_program(
     program: Program,
     tol: float = 1e-4,
     *,
+    exact: bool = False,
     time_limit: float | None = None,
-    callback: Callable[[Progress], None] | None = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """`solve` for a program that is already posed."""
     if not (math.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
+    if node_limit is not None and not node_limit >= 1:
+        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+    if checkpoint is not None and not exact:
+        raise InputError(
+            f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
+        )
     started, first_pass = time.perf_counter(), program.matrix.passes
     deadline = math.inf if time_limit is None else started + time_limit
 
     def late() -> bool:
         return time.perf_counter() > deadline
 
+    file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
+    saved = None if file is None else file.saved
     with warnings.catch_warnings():
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
-        search = Search(program, relaxed)
+        models = Search(program, relaxed)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
-        model, coef, intercept = as_returned(program, search.run(late, goal))
+        model, coef, intercept = as_returned(program, models.run(late, goal))
         relaxations = [relaxed] if late() else dual_points(program, relaxed)
         points = [found.point for found in relaxations]
         steps = sum(found.stats.newton_steps for found in relaxations)
         certificate = certificate_from(program, points, model)
+        nodes, unfinished = 0, ""
+        wide = program.relative(certificate.gap, certificate.upper) > tol
+        if exact and wide and (saved is not None or not late()):
+            search = ExactSearch(program, relaxed, model, tol, saved)
+            most = math.inf if node_limit is None else node_limit
+            proof = search.run(late, most, callback, file)
+            if proof.open:
+                unfinished = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
+                unfinished += proof.outlook.words
+            nodes, steps = proof.nodes, steps + proof.newton_steps
+            model, coef, intercept = as_returned(program, proof.model)
+            certificate = (
+                certificate_from(program, points, model)
+                if proof.lower < certificate.lower
+                else Certificate.build(
+                    program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
+                )
+            )
         proved = screen_at(program, relaxed.point, model.value)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(
@@ -118,7 +164,7 @@ def solve_program(
         lower=certificate.lower,
         rel_gap=distance,
         status="optimal" if distance <= tol else "bounded",
-        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.",
+        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.{unfinished}",
         fixed_in=proved.fixed_in,
         fixed_out=proved.fixed_out,
         relaxation=relaxed,
@@ -126,7 +172,8 @@ def solve_program(
         stats=SolutionStats(
             full_passes=program.matrix.passes - first_pass,
             newton_steps=steps,
-            models=search.refitted,
+            models=models.refitted,
+            nodes=nodes,
             seconds=time.perf_counter() - started,
         ),
         program=program,

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebounds import _validate as check
-from sparsebounds._array import Mask, Vector
+from sparsebounds._array import Index, Mask, Vector
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
 from sparsebounds.losses import Loss, MeanLoss, get_loss
@@ -219,6 +219,22 @@ class Program:
         other = copy.copy(self)
         other.k, other.l0, other.memo = check.cardinality(k), None, {}
         other.__dict__.pop("prices", None)
+        return other
+
+    def restricted(self, features: Index) -> Program:
+        """The same problem with the other features left out."""
+        other = copy.copy(self)
+        other.matrix, other.memo, other.m = self.matrix.part(features), {}, len(features)
+        for name in ("positive", "always", "never"):
+            setattr(other, name, getattr(self, name)[features])
+        for name in ("ridge", "l0"):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                setattr(other, name, value[features])
+        if self.feature_names is not None:
+            other.feature_names = tuple(self.feature_names[i] for i in features)
+        for name in ("ridges", "prices", "fingerprint"):
+            other.__dict__.pop(name, None)
         return other
 
     def with_matrix(self, matrix: Matrix) -> Program:

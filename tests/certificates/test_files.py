@@ -177,7 +177,7 @@ GOOD = pack(np.zeros(9))
         (("duals", 0), pack(np.full(9, np.inf)), "duals[0] must be finite numbers."),
         (("duals", 0), [0.0] * 9, "duals[0] must be 9 packed numbers."),
         (("duals",), {}, "duals must be a list."),
-        (("leaves",), [], "leaves must not be empty."),
+        (("leaves",), [], "leaves must not be empty where there is no tree."),
         (("leaves",), {}, "leaves must be a list."),
         (("leaves", 0), [], "leaves[0] must be an object."),
         (("leaves", 0, "dual"), 1, "leaves[0].dual must be an integer from 0 to 0."),

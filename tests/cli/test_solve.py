@@ -16,6 +16,7 @@ import sparsebounds as sb
 from sparsebounds.certificates import Certificate
 from sparsebounds.cli import _output
 from sparsebounds.cli._model import load_model
+from sparsebounds.datasets import make_correlated
 
 Invoke = Callable[..., Any]
 FEATURES = ["age", "dose", "weight", "pulse", "bmi", "a, b"]
@@ -306,3 +307,49 @@ def test_empty_cells(refused: Callable[..., str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["solve", "certify", "demo", "verify"])
 def test_help_has_an_example(invoke: Invoke, command: str) -> None:
     assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))
+
+
+# The exact search.
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    """Data on which the relaxation leaves a gap and a search takes long."""
+    data = make_correlated(60, 80, 0.5, random_state=0)
+    path = tmp_path / "wide.npz"
+    np.savez(path, X=data.X, y=data.y)
+    return path
+
+
+def test_a_search_goes_on_from_its_checkpoint(invoke: Invoke, numbers: Path) -> None:
+    file = numbers.with_name("search.npz")
+    options = ("--target", "score", "-k", 2, "--ridge", 0.001, "--exact", "--json")
+    runs = [invoke("solve", numbers, *options, "--checkpoint", file) for _ in range(2)]
+    assert [run.exit_code for run in runs] == [0, 0]
+    first, second = map(answer, runs)
+    assert first["nodes"] == second["nodes"] > 0
+    assert (first["lower"], first["upper"]) == (second["lower"], second["upper"])
+
+
+def test_a_long_search_is_announced(invoke: Invoke, wide: Path) -> None:
+    options = ("-k", 10, "--ridge", 1e-4, "--exact", "--time-limit", 2)
+    result = invoke("solve", wide, *options, "--json")
+    assert result.exit_code == 3
+    assert answer(result)["status"] == "bounded"
+    assert result.stderr.count("will hardly finish: the certified gap is what one gets") == 1
+    assert "rule of thumb" not in result.stdout
+
+
+def test_checkpoints_that_cannot_be(refused: Callable[..., str], numbers: Path) -> None:
+    target, file = ("--target", "score"), numbers.with_name("search.npz")
+    assert "is for the exact search: add --exact" in refused(
+        "solve", numbers, *target, "--checkpoint", file
+    )
+    file.write_text("no archive")
+    assert "is damaged, or not the checkpoint of a search; name another file" in refused(
+        "solve", numbers, *target, "--exact", "--checkpoint", file
+    )
+    missing = numbers.parent / "missing" / "search.npz"
+    assert "does not exist" in refused(
+        "solve", numbers, *target, "--exact", "--checkpoint", missing
+    )

@@ -91,9 +91,7 @@ def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> 
 
     `scores` are those that `scored` returned for this t, where they are at hand.
     """
-    inside = np.array_equal(program.loss.clip(program.y, t), t)
-    if not inside or np.any(np.abs(t) > check.LARGEST):
-        raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
+    conjugate, ceiling = charged_conjugate(program, t)
     weighted = program.weights * t
     underflow = program.n * TINY  # of the products s_i t_i
     least = down(program.mass)
@@ -110,25 +108,33 @@ def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> 
         radius = np.where(np.isfinite(scores), radius, np.inf)
         signed = np.where(program.positive, -scores, np.abs(scores))
         reach = np.maximum(up(signed + radius), 0.0)
-    conjugate, ceiling = conjugate_up(program, t), math.inf
-    if program.fit_intercept:
-        ceiling = null_up(program)
-        # The sum of exact products; each may lose a little to underflow.
-        total, rounding = _total(program, t)
-        imbalance = up(up(abs(total) + rounding) + 8.0 * underflow)
-        if "intercept_bound" not in program.memo:
-            at_zero = conjugate_up(program, np.zeros(program.n))
-            program.memo["intercept_bound"] = intercept_bound(program, ceiling, at_zero)
-        reach_b = program.memo["intercept_bound"]
-        conjugate = up(conjugate + up(up(imbalance / least) * reach_b))
     return DualPoint(
         t=t,
-        conjugate=math.inf if math.isnan(conjugate) else float(conjugate),
+        conjugate=conjugate,
         scores=scores,
         radius=radius,
         reach=np.where(np.isnan(reach), np.inf, reach),
         ceiling=ceiling,
     )
+
+
+def charged_conjugate(program: Program, t: Vector) -> tuple[float, float]:
+    """`conjugate` and `ceiling` of the dual point at t, which must lie in the domain."""
+    inside = np.array_equal(program.loss.clip(program.y, t), t)
+    if not inside or np.any(np.abs(t) > check.LARGEST):
+        raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
+    conjugate, ceiling = conjugate_up(program, t), math.inf
+    if program.fit_intercept:
+        ceiling = null_up(program)
+        # The sum of exact products; each may lose a little to underflow.
+        total, rounding = _total(program, t)
+        imbalance = up(up(abs(total) + rounding) + 8.0 * program.n * TINY)
+        if "intercept_bound" not in program.memo:
+            at_zero = conjugate_up(program, np.zeros(program.n))
+            program.memo["intercept_bound"] = intercept_bound(program, ceiling, at_zero)
+        reach_b = program.memo["intercept_bound"]
+        conjugate = up(conjugate + up(up(imbalance / down(program.mass)) * reach_b))
+    return math.inf if math.isnan(conjugate) else float(conjugate), ceiling
 
 
 def conjugate_up(program: Program, t: Vector) -> float:

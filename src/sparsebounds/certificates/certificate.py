@@ -21,6 +21,7 @@ from sparsebounds._errors import CertificateError
 from sparsebounds._files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.bounds import Node, bound_at, dual_point_at, objective_up
+from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
@@ -127,6 +128,9 @@ class Certificate:
     """The model's nonzeros, on the program's own (standardized, if asked) columns."""
 
     intercept: float
+    tree: Tree | None = field(repr=False)
+    """The search tree that proves `lower`; None where `leaves` do."""
+
     made_by: Mapping[str, str] = field(repr=False)
 
     @classmethod
@@ -139,13 +143,16 @@ class Certificate:
         b: float = 0.0,
         *,
         lower: float | None = None,
+        tree: Tree | None = None,
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
-        `lower` is what `leaf_bound` gives for these leaves, where it is at hand: evaluating it
-        takes a pass over X for each dual vector.
+        The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it gives, where
+        that is at hand: evaluating it takes a pass over X for each dual vector.
         """
         support = np.flatnonzero(w)
+        if lower is None and tree is not None:
+            lower = tree_bound(program, tree)
         return cls(
             lower=leaf_bound(program, duals, leaves) if lower is None else lower,
             upper=objective_up(program, w, b),
@@ -157,6 +164,7 @@ class Certificate:
             support=support,
             coef=w[support],
             intercept=b,
+            tree=tree,
             made_by={
                 "sparsebounds": __version__,
                 "numpy": np.__version__,

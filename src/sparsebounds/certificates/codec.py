@@ -7,18 +7,18 @@ and every failure is a CertificateError that names the field.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
-import math
 from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import Vector
 from sparsebounds._errors import CertificateError
 from sparsebounds.bounds import Node
+from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.certificate import Certificate, Leaf, Problem
+from sparsebounds.certificates.tree_codec import decode_tree, encode_tree
 
 FORMAT = "sparsebounds-certificate"
 VERSION = 1
@@ -64,6 +64,7 @@ def encode(certificate: Certificate) -> str:
             }
             for leaf in certificate.leaves
         ],
+        "tree": None if certificate.tree is None else encode_tree(certificate.tree),
         "made_by": dict(certificate.made_by),
     }
     document["sha256"] = _checksum(document)
@@ -85,12 +86,12 @@ def decode(data: bytes, name: str = "certificate") -> Certificate:
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise CertificateError(f"{name} is not a certificate: it is not JSON ({error}).") from error
     try:
-        return _certificate(_Reader(document, ""))
+        return _certificate(Reader(document, ""))
     except (CertificateError, RecursionError) as error:
         raise CertificateError(f"{name} is not a valid certificate: {error}") from error
 
 
-def _certificate(top: _Reader) -> Certificate:
+def _certificate(top: Reader) -> Certificate:
     if top.text("format") != FORMAT:
         raise CertificateError(f"format must be {FORMAT!r}.")
     if top.integer("version", 0) != VERSION:
@@ -107,8 +108,9 @@ def _certificate(top: _Reader) -> Certificate:
     n, m = int(shape[0]), int(shape[1])
     duals = tuple(reader.vector("", n) for reader in top.items("duals"))
     leaves = tuple(_leaf(reader, m, len(duals)) for reader in top.items("leaves"))
-    if not leaves:
-        raise CertificateError("leaves must not be empty.")
+    tree = None if top.get("tree") is None else decode_tree(top.record("tree"), n, m)
+    if not leaves and tree is None:
+        raise CertificateError("leaves must not be empty where there is no tree.")
     support = model.features("support", m)
     coef = np.array([reader.number("") for reader in model.items("coef")], dtype=np.float64)
     if len(coef) != len(support):
@@ -125,11 +127,12 @@ def _certificate(top: _Reader) -> Certificate:
         support=support,
         coef=coef,
         intercept=model.number("intercept"),
+        tree=tree,
         made_by={key: made_by.text(key) for key in made_by.content},
     )
 
 
-def _problem(reader: _Reader, m: int) -> Problem:
+def _problem(reader: Reader, m: int) -> Problem:
     parameters = reader.record("loss_parameters")
     center, scale = (
         None if reader.get(key) is None else reader.vector(key, m) for key in ("center", "scale")
@@ -170,105 +173,13 @@ def _check_problem(problem: Problem) -> None:
         raise CertificateError("problem.always and problem.never must not overlap.")
 
 
-def _leaf(reader: _Reader, m: int, duals: int) -> Leaf:
+def _leaf(reader: Reader, m: int, duals: int) -> Leaf:
     inside, outside = reader.features("inside", m), reader.features("outside", m)
     if np.intersect1d(inside, outside).size:
         raise CertificateError(f"{reader.path} has a feature both inside and outside.")
     high = None if reader.get("high") is None else reader.integer("high", 0)
     node = Node(inside, outside, reader.integer("low", 0), high)
     return Leaf(node, reader.integer("dual", 0, duals - 1))
-
-
-class _Reader:
-    """A JSON value with its path, read field by field; a path of "" reads the value itself."""
-
-    def __init__(self, content: Any, path: str) -> None:
-        self.content = content
-        self.path = path
-
-    def get(self, key: str) -> Any:
-        if not key:
-            return self.content
-        if not isinstance(self.content, dict):
-            raise self._wrong("", "an object")
-        if key not in self.content:
-            raise CertificateError(f"{self._name(key)} is missing.")
-        return self.content[key]
-
-    def record(self, key: str) -> _Reader:
-        if not isinstance(self.get(key), dict):
-            raise self._wrong(key, "an object")
-        return _Reader(self.get(key), self._name(key))
-
-    def items(self, key: str) -> list[_Reader]:
-        if not isinstance(self.get(key), list):
-            raise self._wrong(key, "a list")
-        return [_Reader(item, f"{self._name(key)}[{i}]") for i, item in enumerate(self.get(key))]
-
-    def text(self, key: str) -> str:
-        value = self.get(key)
-        if not isinstance(value, str) or len(value) > 1000:
-            raise self._wrong(key, "a short text")
-        return value
-
-    def truth(self, key: str) -> bool:
-        value = self.get(key)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false")
-        return value
-
-    def integer(self, key: str, least: int, most: int | None = 2**62) -> int:
-        value = self.get(key)
-        most = 2**62 if most is None else most
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._wrong(key, f"an integer from {least} to {most}")
-        return value
-
-    def number(self, key: str) -> float:
-        value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self._wrong(key, "a number")
-        if abs(value) > 1e300 or not math.isfinite(value):
-            raise self._wrong(key, "a finite number")
-        return float(value)
-
-    def integers(self, key: str, least: int, most: int | None) -> Index:
-        values = [reader.integer("", least, most) for reader in self.items(key)]
-        return np.array(values, dtype=np.int64)
-
-    def features(self, key: str, m: int) -> Index:
-        values = self.integers(key, 0, m - 1)
-        if len(np.unique(values)) < len(values):
-            raise CertificateError(f"{self._name(key)} lists a feature twice.")
-        return values
-
-    def vector(self, key: str, length: int) -> Vector:
-        """A packed float64 vector of that length, finite."""
-        text = self.get(key)
-        if not isinstance(text, str) or len(text) != 4 * math.ceil(8 * length / 3):
-            raise self._wrong(key, f"{length} packed numbers")
-        try:
-            raw = base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise self._wrong(key, "base64") from error
-        if len(raw) != 8 * length:
-            raise self._wrong(key, f"{length} packed numbers")
-        values = np.frombuffer(raw, dtype="<f8").astype(np.float64)
-        if not np.all(np.isfinite(values)):
-            raise self._wrong(key, "finite numbers")
-        return values
-
-    def number_or_vector(self, key: str, length: int) -> float | Vector | None:
-        value = self.get(key)
-        if value is None:
-            return None
-        return self.vector(key, length) if isinstance(value, str) else self.number(key)
-
-    def _name(self, key: str) -> str:
-        return f"{self.path}.{key}".strip(".")
-
-    def _wrong(self, key: str, expected: str) -> CertificateError:
-        return CertificateError(f"{self._name(key) or 'the document'} must be {expected}.")
 
 
 def _packed(value: float | Vector | None) -> float | str | None:

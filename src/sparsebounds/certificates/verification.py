@@ -12,6 +12,7 @@ from sparsebounds._errors import InputTypeError
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.tree import TreeError, tree_bound
 from sparsebounds.losses import REGISTRY, Loss
 from sparsebounds.matrices import StandardizedMatrix, column_statistics
 from sparsebounds.program import Program
@@ -90,7 +91,12 @@ def verify(
     if not np.isfinite(upper):
         return _refused("the stored model does not obey the constraints of the problem")
     try:
-        lower = leaf_bound(program, certificate.duals, certificate.leaves)
+        if certificate.tree is None:
+            lower = leaf_bound(program, certificate.duals, certificate.leaves)
+        else:
+            lower = tree_bound(program, certificate.tree)
+    except TreeError as error:
+        return _refused(f"the search tree is no proof: {error}", upper=upper)
     except ValueError:
         return _refused("a dual vector is outside the domain of the conjugate loss", upper=upper)
 
@@ -160,6 +166,8 @@ def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
                 return "a leaf fixes a feature that the problem does not leave free"
         if len(certificate.duals[leaf.dual]) != program.n:
             return "a dual vector does not have one number a row"
+    if certificate.tree is not None:
+        return None  # a tree covers every support by the way it is built, checked with its bounds
     most = free if program.k is None else min(free, program.k)
     gap = uncovered([leaf.node for leaf in certificate.leaves], free, most)
     return None if gap is None else f"the leaves do not cover every support: {gap}"

@@ -51,6 +51,13 @@ Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as opti
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
 ]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Save the exact search here, and go on from it (.npz)."),
+]
 CertificateFile = Annotated[
     Path | None, typer.Option("--certificate", help="Save the proof here, for verify (JSON).")
 ]

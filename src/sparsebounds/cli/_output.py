@@ -16,6 +16,7 @@ from rich.markup import escape
 from sparsebounds._errors import InputError
 
 if TYPE_CHECKING:
+    from sparsebounds.exact import SearchProgress
     from sparsebounds.relaxation import Progress
 
 console = Console(highlight=False)
@@ -68,15 +69,25 @@ def check_writable(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Progress], None] | None]:
-    """A spinner on standard error with the bounds so far; nothing where that is no terminal."""
+def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None]]:
+    """A spinner on standard error with the bounds so far, only where that is a terminal; a
+    sentence, once, where a search is expected to be long."""
+    warned = False
+
+    def warn(now: Progress | SearchProgress) -> None:
+        nonlocal warned
+        outlook = getattr(now, "outlook", None)
+        if outlook is not None and outlook.hard and not warned:
+            errors.print(outlook.words)
+            warned = True
+
     if not errors.is_terminal:
-        yield None
+        yield warn
         return
     with errors.status(f"{what} ...") as status:
 
-        def report(now: Progress) -> None:
-            bounds = f"relaxed value {now.value:.6g}, proved {now.lower:.6g}"
-            status.update(f"{what}: {bounds}, {now.seconds:.1f} s")
+        def report(now: Progress | SearchProgress) -> None:
+            warn(now)
+            status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
 
         yield report

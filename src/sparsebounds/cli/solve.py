@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._data import read_table
 from sparsebounds.cli._model import SavedModel, class_labels, feature, save_model
@@ -44,7 +45,9 @@ def solve(
     never: options.Never = None,
     positive: options.Positive = None,
     tol: options.Tolerance = 1e-4,
+    exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
+    checkpoint: options.CheckpointFile = None,
     certificate: options.CertificateFile = None,
     out: Annotated[Path | None, typer.Option(help="Save the model here (JSON).")] = None,
     as_json: options.AsJson = False,
@@ -58,7 +61,9 @@ def solve(
     from sparsebounds._solve import solve_program
 
     with sentences():
-        check_writable(certificate=certificate, out=out)
+        check_writable(checkpoint=checkpoint, certificate=certificate, out=out)
+        if checkpoint is not None and not exact:
+            raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         table = read_table(data, target, weights, offset)
         parameters = Parameters().changed(
             loss=loss,
@@ -74,7 +79,14 @@ def solve(
         )
         program = parameters.program(table)
         with progress("Solving") as callback:
-            solution = solve_program(program, tol, time_limit=time_limit, callback=callback)
+            solution = solve_program(
+                program,
+                tol,
+                exact=exact,
+                time_limit=time_limit,
+                checkpoint=checkpoint,
+                callback=callback,
+            )
     if as_json:
         print_json(_record(program, solution))
     else:
@@ -111,6 +123,7 @@ def _record(program: Program, solution: Solution) -> dict[str, Any]:
         **bounds,
         "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
         "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
+        "nodes": solution.stats.nodes,
         "passes": float(solution.stats.full_passes),
         "seconds": solution.stats.seconds,
     }

@@ -39,6 +39,7 @@ class SparseEstimator(BaseEstimator):
         always: Any = None,
         never: Any = None,
         tol: float = 1e-4,
+        exact: bool = False,
         time_limit: float | None = None,
     ) -> None:
         self.k = k
@@ -52,6 +53,7 @@ class SparseEstimator(BaseEstimator):
         self.always = always
         self.never = never
         self.tol = tol
+        self.exact = exact
         self.time_limit = time_limit
 
     def __sklearn_tags__(self) -> Any:
@@ -108,6 +110,7 @@ class SparseEstimator(BaseEstimator):
             ball=self.ball,
             loss=loss,
             tol=self.tol,
+            exact=self.exact,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize,
             sample_weight=weights,

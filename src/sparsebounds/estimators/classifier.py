@@ -30,7 +30,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, tol
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, tol, exact
         As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
         standardized columns.
     loss : "logistic", "squared_hinge" or a two-class `sparsebounds.losses.Loss`
@@ -72,6 +72,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         always: Any = None,
         never: Any = None,
         tol: float = 1e-4,
+        exact: bool = False,
         time_limit: float | None = None,
         class_weight: Any = None,
     ) -> None:
@@ -87,6 +88,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
             always=always,
             never=never,
             tol=tol,
+            exact=exact,
             time_limit=time_limit,
         )
         self.class_weight = class_weight

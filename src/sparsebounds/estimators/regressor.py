@@ -38,6 +38,8 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
         Features in every model (not counted in k, free of l0) and in none.
     tol : float
         The relative gap up to which a model is called optimal.
+    exact : bool
+        Search until that is proved (branch and bound; set a `time_limit`).
     time_limit : float, optional
         Seconds. What is found by then comes with valid bounds.
 

@@ -26,6 +26,11 @@ class MeanLoss:
         """F(z)."""
         return self._mean(self.loss.value(self.y, self._shifted(z)))
 
+    def values(self, z: Array) -> Array:
+        """F(z) for every row of z."""
+        values = self.loss.value(self.y, self._shifted(z))
+        return namespace(values).sum(self.p * values, axis=-1)
+
     def gradient(self, z: Array) -> Array:
         """a = F'(z), a point of dom F*."""
         return self.p * self.loss.gradient(self.y, self._shifted(z))

@@ -52,9 +52,21 @@ class Matrix(ABC):
     def score_radius(self, a: Vector) -> Vector:
         """A bound of |scores(a) - X^T a|, elementwise."""
 
+    def scores_many(self, a: Vector) -> Vector:
+        """`scores` for every row of a."""
+        return np.stack([self.scores(row) for row in a])
+
+    def score_radius_many(self, a: Vector) -> Vector:
+        """`score_radius` for every row of a."""
+        return np.stack([self.score_radius(row) for row in a])
+
     @abstractmethod
     def columns(self, index: Index) -> Vector:
         """The columns X[:, index] as a dense float64 array."""
+
+    @abstractmethod
+    def part(self, index: Index) -> Matrix:
+        """The matrix of these columns."""
 
     @abstractmethod
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
@@ -112,7 +124,12 @@ def words(x: Vector) -> Words:
 
 def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:
     """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off."""
-    return up(up(norms * up(gamma(n) * norm_up(a))) + n * TINY)
+    return inner_product_radii(n, norms, norm_up(a))
+
+
+def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
+    """The same for vectors a of given norm, or norms."""
+    return up(up(norms * up(gamma(n) * size)) + n * TINY)
 
 
 def norms_from_squares(squares: Vector, n: int) -> Vector:

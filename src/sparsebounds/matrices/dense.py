@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import row_norms_up
 from sparsebounds.matrices.base import (
     Matrix,
     Words,
+    inner_product_radii,
     inner_product_radius,
     norms_from_squares,
     words,
@@ -60,9 +62,22 @@ class DenseMatrix(Matrix):
     def score_radius(self, a: Vector) -> Vector:
         return inner_product_radius(self.shape[0], self.norms, a)
 
+    def scores_many(self, a: Vector) -> Vector:
+        if not self._blas:
+            return super().scores_many(a)
+        self.passes += float(len(a))
+        return a @ self._array
+
+    def score_radius_many(self, a: Vector) -> Vector:
+        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
+
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]
         return self._array[:, index].astype(np.float64, copy=False)
+
+    def part(self, index: Index) -> DenseMatrix:
+        self.passes += len(index) / self.shape[1]
+        return DenseMatrix(np.asfortranarray(self._array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])

@@ -20,6 +20,7 @@ from sparsebounds.matrices.base import (
     norms_from_squares,
     words,
 )
+from sparsebounds.matrices.dense import DenseMatrix
 
 BLOCK = 1 << 24
 """Entries converted to float64 at a time: 128 MiB."""
@@ -53,6 +54,10 @@ class DeviceMatrix(Matrix):
         chosen = self._xp.asarray(index, device=device(self._array))
         block = self._xp.take(self._array, chosen, axis=1)
         return to_numpy(self._xp.astype(block, self._xp.float64))
+
+    def part(self, index: Index) -> DenseMatrix:
+        # A few columns are at home on the host; float32 entries are the same in float64.
+        return DenseMatrix(self.columns(index))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         vector = self._moved(weights)

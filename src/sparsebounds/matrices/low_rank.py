@@ -64,6 +64,10 @@ class LowRankMatrix(Matrix):
         lost = up(np.abs(self.left).sum(axis=1) * (2.0 * count * TINY))
         return self.left @ (block @ w), up(radius + up(lost + 2.0 * self.rank * TINY))
 
+    def part(self, index: Index) -> LowRankMatrix:
+        self.passes += len(index) / self.shape[1]
+        return LowRankMatrix(self.left, self.right[:, index])
+
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0
         mean = self.left.T @ weights

@@ -64,6 +64,10 @@ class SparseMatrix(Matrix):
         self.passes += block.nnz / max(1, self._csc.nnz)
         return np.asarray(block.toarray())
 
+    def part(self, index: Index) -> SparseMatrix:
+        self.passes += len(index) / self.shape[1]
+        return SparseMatrix(self._csc[:, index])
+
     def combine(self, weights: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray(self._csc @ weights)

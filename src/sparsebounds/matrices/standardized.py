@@ -53,6 +53,9 @@ class StandardizedMatrix(Matrix):
     def columns(self, index: Index) -> Vector:
         return (self.base.columns(index) - self.center[index]) / self.scale[index]
 
+    def part(self, index: Index) -> StandardizedMatrix:
+        return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
+
     @property
     def sparse(self) -> bool:
         return self.base.sparse

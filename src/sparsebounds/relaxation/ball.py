@@ -84,13 +84,12 @@ def solve_ball(
     sides: dict[bool, BallPoint] = {}
     primal: BallPoint | None = None
     dual: tuple[NewtonResult, float] | None = None
-    w, b = point.w, point.b
     for _ in range(MOST_MULTIPLIERS):
         penalty = with_ridge(eta)
-        solved = newton(smooth, penalty, w, b, inner * scale, scale, patience=patience, stop=stop)
+        solved = newton(smooth, penalty, point, inner * scale, scale, patience=patience, stop=stop)
         steps += solved.steps
-        w, b = solved.point.w, solved.point.b
-        here = _relaxed(penalty, solved.point, penalty.weights(w))
+        point = solved.point
+        here = _relaxed(penalty, point, penalty.weights(point.w))
         outside = here.size > ball
         sides[outside] = here
         for candidate in _feasible(smooth, penalty, here, sides, ball):

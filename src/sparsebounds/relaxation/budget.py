@@ -18,6 +18,10 @@ class Progress:
     working_set: int
     seconds: float
 
+    def line(self) -> str:
+        """The same in a clause."""
+        return f"relaxed value {self.value:.6g}, proved {self.lower:.6g}"
+
 
 Callback = Callable[[Progress], None]
 

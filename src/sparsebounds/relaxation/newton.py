@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._array import Vector
+from sparsebounds._array import Mask, Vector
 from sparsebounds.relaxation.penalty import Pattern, Slopes, WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
 
@@ -38,47 +38,59 @@ class NewtonResult:
     gap: float
     """Primal value less the dual value on the working set."""
 
+    dual: float
+    """The best dual value on the working set."""
+
+    best: SmoothPoint
+    """The point whose gradient gives it."""
+
     steps: int
 
 
 def newton(
     smooth: Smooth,
     penalty: WorkingPenalty,
-    w: Vector,
-    b: float,
+    start: SmoothPoint,
     tolerance: float,
     scale: float,
     *,
     most_steps: int = 300,
     patience: int = PATIENCE,
     stop: Callable[[], bool] = lambda: False,
+    closed: Mask | None = None,
+    enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
     """Minimise f + h over the working set until the gap there is at most `tolerance`.
 
-    `scale` is the size of the terms that f adds up: its rounding is a fraction of that.
+    `scale` is the size of the terms that f adds up: its rounding is a fraction of that. Features
+    that are `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes.
     """
     noise = ROUNDING * scale
-    point, slopes = smooth.at(w, b), penalty.slopes(w)
-    value, best_dual = point.value + slopes.value, -np.inf
+    point, slopes = start, penalty.slopes(start.w)
+    value, best_dual, best = point.value + slopes.value, -np.inf, point
     proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf
     while True:
         # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced;
         # off balance, what remains of the first-order change in b is charged to the gap.
-        dual = point.dual - penalty.conjugate(-point.gradient)
+        gradient = point.gradient if closed is None else np.where(closed, 0.0, point.gradient)
+        dual = point.dual - penalty.conjugate(-gradient)
         dual -= abs(point.slope) * (1.0 + abs(point.b))
-        best_dual = max(best_dual, dual)
+        if dual > best_dual:
+            best_dual, best = dual, point
         gap = value - best_dual
         idle = 0 if gap < narrowest else idle + 1
         narrowest = min(gap, narrowest)
         if gap <= tolerance or steps >= most_steps or idle >= patience or stop():
-            return NewtonResult(point, slopes, gap, steps)
+            break
+        if enough(value, best_dual):
+            break
 
         diagonal = smooth.metric(point)
         with np.errstate(divide="ignore"):
             # A column of zeros has no curvature and no gradient: any length will do.
             step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
-        pattern = penalty.pattern(point.w - step * point.gradient, step)
-        trial = _newton_point(smooth, point, pattern, proximal * diagonal)
+        pattern = penalty.pattern(point.w - step * gradient, step)
+        trial = newton_point(smooth, point, pattern, proximal * diagonal)
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -101,9 +113,10 @@ def newton(
                 new_value = new.value + new_slopes.value
         if new_value <= value + noise:
             point, slopes, value = new, new_slopes, new_value
+    return NewtonResult(point, slopes, gap, best_dual, best, steps)
 
 
-def _newton_point(
+def newton_point(
     smooth: Smooth, point: SmoothPoint, pattern: Pattern, proximal: Vector
 ) -> tuple[Vector, float] | None:
     """The minimiser of the quadratic model on a piece of h; None where it is not definite.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class WorkingPenalty:
     inside: Mask
     positive: Mask
 
-    @property
+    @cached_property
     def root(self) -> Vector:
         """sqrt(ridge)."""
         root: Vector = np.sqrt(self.ridge)
@@ -85,8 +86,9 @@ class WorkingPenalty:
         else:
             mean = self.slope_of(t)
             beta = np.full(len(w), mean)
-            steep = np.where(self.inside, t, np.maximum(t, mean))
-            value = 0.5 * float(np.sum(np.where(t > 0, t * steep, 0.0)))
+            # The slope is infinite where nothing more may be taken (k = 0): zeros stay zeros.
+            steep = np.where(self.inside | (t == 0.0), t, np.maximum(t, mean))
+            value = 0.5 * float(np.sum(t * steep))
         threshold = np.where(self.inside, 0.0, root * beta)
         gradient = np.where(t > 0, root * steep * np.sign(w), 0.0)
         return Slopes(value, gradient, threshold, mean)

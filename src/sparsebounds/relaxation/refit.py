@@ -65,12 +65,11 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
         )
 
     eta = float("nan")
+    null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
-        start = np.zeros(size)
         chosen = penalty(1.0 if program.ball is not None else None)
-        point = newton(smooth, chosen, start, program.null_intercept, ACCURACY * scale, scale).point
+        point = newton(smooth, chosen, null, ACCURACY * scale, scale).point
     else:
-        null = smooth.at(np.zeros(size), program.null_intercept)
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
             smooth,

@@ -7,6 +7,7 @@ eliminated by centring: no vector of n numbers inside Newton's loop. Any other l
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from sparsebounds.program import Program
 
 FLAT = 1e-6
 """Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
+
+BALANCING, BALANCED = 12, 1e-15
+"""Newton steps for an intercept, and the slope at which it is the best one."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,35 @@ class SmoothPoint:
     def dual(self) -> float:
         """-F*(a) at a = F'(z), by Fenchel-Young."""
         return self.value - float(self.w @ self.gradient) - self.b * self.slope
+
+
+@dataclass(frozen=True)
+class SmoothPoints:
+    """f at many (w, b): one row each."""
+
+    w: Vector
+    b: Vector
+    value: Vector
+    gradient: Vector
+    slope: Vector
+    z: Vector | None = None
+
+    @property
+    def dual(self) -> Vector:
+        """-F*(a) at each a = F'(z)."""
+        dual: Vector = self.value - np.einsum("ij,ij->i", self.w, self.gradient)
+        return dual - self.b * self.slope
+
+    def row(self, i: int) -> SmoothPoint:
+        """One of the points."""
+        return SmoothPoint(
+            self.w[i],
+            float(self.b[i]),
+            float(self.value[i]),
+            self.gradient[i],
+            float(self.slope[i]),
+            None if self.z is None else self.z[i],
+        )
 
 
 class Smooth(ABC):
@@ -67,8 +100,16 @@ class Smooth(ABC):
         self.size = size
 
     @abstractmethod
+    def part(self, index: Index) -> Smooth:
+        """F on some of the columns."""
+
+    @abstractmethod
     def at(self, w: Vector, b: float) -> SmoothPoint:
         """f, and its derivatives, at (w, b)."""
+
+    @abstractmethod
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        """`at` for every row of w, at its best intercept: products of matrices."""
 
     @abstractmethod
     def metric(self, point: SmoothPoint) -> Vector:
@@ -145,10 +186,30 @@ class GramPart(Smooth):
         self._means = np.concatenate((self._means, means))
         self._linear = np.concatenate((self._linear, linear))
 
+    def part(self, index: Index) -> GramPart:
+        part = copy.copy(self)
+        part._store, part.size = self._rows[index], len(index)
+        part._products = self.gram[np.ix_(index, index)]
+        part._means, part._linear = self._means[index], self._linear[index]
+        return part
+
+    def curb(self, diagonal: Vector) -> None:
+        """Take w.diag(diagonal) w/2 away from f, which must stay convex (a `part` of its own)."""
+        np.einsum("ii->i", self._products)[: self.size] -= diagonal
+
     def at(self, w: Vector, b: float) -> SmoothPoint:
-        gradient = self.gram @ w - self._linear
+        used = np.flatnonzero(w)
+        # The rows of few features cost less than the whole matrix, though they are copied.
+        product = self.gram @ w if 3 * len(used) > len(w) else w[used] @ self.gram[used]
+        gradient = product - self._linear
         value = self._constant + 0.5 * float(w @ (gradient - self._linear))
         return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
+
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        used = np.flatnonzero(np.any(w != 0.0, axis=0))
+        gradient = w[:, used] @ self.gram[used] - self._linear
+        value = self._constant + 0.5 * np.einsum("ij,ij->i", w, gradient - self._linear)
+        return SmoothPoints(w, self._mean - w @ self._means, value, gradient, np.zeros(len(w)))
 
     def metric(self, point: SmoothPoint) -> Vector:
         return np.diagonal(self.gram)
@@ -178,6 +239,12 @@ class GeneralPart(Smooth):
         super().add(columns)
         self._squares = np.concatenate((self._squares, self.program.F.p @ columns**2))
 
+    def part(self, index: Index) -> GeneralPart:
+        part = copy.copy(self)
+        part._store, part.size = self._rows[index], len(index)
+        part._squares = self._squares[index]
+        return part
+
     def at(self, w: Vector, b: float) -> SmoothPoint:
         F, z = self.program.F, self.predictions(w, b)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -185,6 +252,17 @@ class GeneralPart(Smooth):
             value = F.value(z)
         slope = float(np.sum(a)) if self.has_intercept else 0.0
         return SmoothPoint(w, b, value, self._rows @ a, slope, z)
+
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        F, used = self.program.F, np.flatnonzero(np.any(w != 0.0, axis=0))
+        z = w[:, used] @ self._rows[used] + b[:, None]
+        if self.has_intercept:
+            b, z = self._balanced(b, z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            a, value = F.gradient(z), F.values(z)
+        gradient = a @ self._rows.T
+        slope = np.sum(a, axis=1) if self.has_intercept else np.zeros(len(w))
+        return SmoothPoints(w, b, value, gradient, slope, z)
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
@@ -202,6 +280,19 @@ class GeneralPart(Smooth):
             gradient = np.append(gradient, point.slope)
         scaled = rows * np.sqrt(bend)
         return scaled @ scaled.T, rows @ (bend * point.z) - gradient
+
+    def _balanced(self, b: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
+        F = self.program.F
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for _ in range(BALANCING):
+                slope = np.sum(F.gradient(z), axis=1)
+                if not np.any(np.abs(slope) > BALANCED):
+                    break
+                step = slope / np.sum(F.curvature(z), axis=1)
+                step = np.where(np.isfinite(step), np.clip(step, -2.0, 2.0), 0.0)
+                b, z = b - step, z - step[:, None]
+        return b, z
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         assert point.z is not None

@@ -218,7 +218,8 @@ class _Run:
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:
             penalty = self._penalty(None)
-            solved = newton(self.smooth, penalty, w, self.b, accuracy, self.scale, stop=stop)
+            start = self.smooth.at(w, self.b)
+            solved = newton(self.smooth, penalty, start, accuracy, self.scale, stop=stop)
             self.steps += solved.steps
             root = np.sqrt(program.ridges)
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value

@@ -1,0 +1,123 @@
+"""The lower bound at many dual points, each over a node of its own: the proof of a search tree.
+
+The same bounds as `bound_at` and `forced_bounds`, in products of matrices, for the ridge forms.
+Roundings of single operations are covered by inflating results by a few 2^-40, far more than they
+amount to and far less than any tolerance; sums and inner products by their own bounds g_n.
+The ball forms go one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import TINY, gamma, row_norms_up
+from sparsebounds.bounds.dual import charged_conjugate, dual_point_at
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.lower import bound_at
+from sparsebounds.bounds.node import Node
+from sparsebounds.program import Program
+
+States = npt.NDArray[np.int8]
+"""+1: in, -1: out, 0: open; one row a node, one number a feature. Always-in features are in."""
+
+MORE = 1.0 + 2.0**-40
+
+
+@dataclass(frozen=True)
+class NodeBounds:
+    """Bounds of nodes, and of what remains of them with one open feature forced in, or out."""
+
+    lower: Vector
+    inside: Vector
+    """Over the supports of the node that hold the feature; one row a node."""
+
+    outside: Vector
+    """Over those that do not."""
+
+
+def node_bounds(program: Program, t: Vector, state: States) -> NodeBounds:
+    """Bounds at the dual vectors per sample t (rows, in the domain), over the nodes `state`."""
+    if program.ball is not None:
+        return _one_by_one(program, t, state)
+    heads = [charged_conjugate(program, row) for row in t]
+    conjugate = np.array([head[0] for head in heads])
+    ceiling = np.array([head[1] for head in heads])[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = _gains(program, t)
+        opened = state == 0
+        room = np.full(len(t), program.m)
+        if program.k is not None:
+            room = program.k - np.count_nonzero((state > 0) & program.free, axis=1)
+        # Of one sign or not, a sum of m terms errs by at most g_m times their absolute sum.
+        held = np.where(state > 0, high, 0.0)
+        slack = 2.0 * gamma(program.m + 8) * np.sum(np.abs(held), axis=1)
+        base = np.sum(held, axis=1) + slack
+        best, last, first = _best(
+            np.where(opened, high, -np.inf), np.where(opened, low, -np.inf), room
+        )
+        gain = (base + best)[:, None]
+        # What forcing changes: the worst feature taken makes room, the best one left steps in.
+        into = gain + np.minimum(high - last[:, None], 0.0)
+        out = gain - np.maximum(low - first[:, None], 0.0)
+        into[room <= 0] = -np.inf
+        size = np.abs(conjugate)[:, None] + np.abs(base)[:, None] + best[:, None]
+        wide = 2.0**-40 * size + TINY
+        bounds = [-conjugate[:, None] - total - wide for total in (gain, into, out)]
+    lower, inside, outside = (
+        np.minimum(np.where(np.isnan(bound), -np.inf, bound), ceiling) for bound in bounds
+    )
+    empty = np.where(room < 0, np.inf, lower[:, 0])
+    return NodeBounds(empty, np.where(opened, inside, np.nan), np.where(opened, outside, np.nan))
+
+
+def _gains(program: Program, t: Vector) -> tuple[Vector, Vector]:
+    """Floats at most and at least reach_j^2 / (2 ridge_j) - l0_j, one row a dual vector."""
+    matrix, weighted = program.matrix, program.weights * t
+    mass, underflow = program.mass, program.n * TINY
+    scores = matrix.scores_many(weighted) / mass
+    sizes = row_norms_up(weighted) + underflow
+    # As in `dual_point_at`: the inner products, the products s_i t_i, the quotient.
+    radius = matrix.score_radius_many(weighted) + 2.0**-51 * sizes[:, None] * matrix.norms
+    radius = (radius + matrix.norms * underflow) / mass * MORE + 2.0**-50 * np.abs(scores) + TINY
+    signed = np.where(program.positive, -scores, np.abs(scores))
+    far, near = np.maximum(signed + radius, 0.0), np.maximum(signed - radius, 0.0)
+    high = np.square(far) / (2.0 * program.ridges)
+    low = np.square(near) / (2.0 * program.ridges)
+    slack = 2.0**-45 * (high + program.prices) + TINY
+    high = np.where(np.isnan(high), np.inf, high)
+    return np.where(np.isnan(low), 0.0, low) - program.prices - slack, high - program.prices + slack
+
+
+def _best(high: Vector, low: Vector, room: Index) -> tuple[Vector, Vector, Vector]:
+    """For each row: a float at least the sum of the best `room` gains (of the positive ones);
+    at most the last one taken; at least the first one left out (both 0 where room is left)."""
+    positive = np.maximum(high, 0.0)
+    best = np.sum(positive, axis=1)
+    last, first = np.zeros(len(room)), np.zeros(len(room))
+    for row in np.flatnonzero(room < np.count_nonzero(positive > 0.0, axis=1)):
+        count = max(int(room[row]), 0)
+        if count == 0:
+            best[row], first[row] = 0.0, np.max(positive[row])
+            continue
+        ordered = np.partition(positive[row], (-count - 1, -count))
+        best[row], first[row] = np.sum(ordered[-count:]), ordered[-count - 1]
+        last[row] = max(0.0, float(np.partition(low[row], -count)[-count]))
+    return best * (1.0 + 2.0 * gamma(high.shape[1] + 8)), last, first
+
+
+def _one_by_one(program: Program, t: Vector, state: States) -> NodeBounds:
+    lower = np.empty(len(t))
+    inside, outside = np.full(state.shape, np.nan), np.full(state.shape, np.nan)
+    for i, row in enumerate(t):
+        point = dual_point_at(program, row)
+        chosen = np.flatnonzero((state[i] > 0) & program.free)
+        node = Node(chosen, np.flatnonzero((state[i] < 0) & program.free))
+        lower[i] = bound_at(program, point, node)
+        forced = forced_bounds(program, point, node)
+        inside[i, forced.features] = np.minimum(forced.inside, point.ceiling)
+        outside[i, forced.features] = np.minimum(forced.outside, point.ceiling)
+    return NodeBounds(lower, inside, outside)

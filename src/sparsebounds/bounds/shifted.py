@@ -1,0 +1,129 @@
+"""A stronger bound for the squared loss: part of its curvature moved into the ridge.
+
+On the features L that a node leaves (in, or open) the loss is w.G w/2 - c.w + constant, G the
+Gram matrix of their columns. For a diagonal d with G - diag(d) positive semidefinite
+
+    F(Xw) + sum ridge_i/2 w_i^2  =  [F(Xw) - sum d_i/2 w_i^2]  +  sum (ridge_i + d_i)/2 w_i^2,
+
+the bracket is convex, and the larger ridge gives the relaxation less to gain. Its gradient at
+coefficients w is g = X^T a - d w, a = F'(Xw), so that for every support of the node
+
+    optimum >= -F*(a) + sum d_i w_i^2 / 2 - (the largest gain of a support, from g and ridge + d).
+
+Features that are in have no relaxation to tighten: they lend their own ridge to G (d_i < 0), but
+for a part that keeps the bound finite. Positive semidefinite is proved by a Cholesky factorisation
+of G - diag(d) - c I in floating point, c larger than every rounding (Rump, 2006).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import TINY, gamma, norm_up, sum_up, up
+from sparsebounds.bounds.dual import charged_conjugate, repair
+from sparsebounds.bounds.lower import best_sum_up
+from sparsebounds.bounds.many import MORE, States
+from sparsebounds.program import Program
+
+KEPT = 0.1
+"""The part of its ridge that a feature that is in keeps."""
+
+
+def full_shift(program: Program, state: States, shift: Vector) -> Vector:
+    """The diagonal d: `shift` on the open features, what is lent on those that are in, else 0."""
+    lent = -(1.0 - KEPT) * program.ridges
+    diagonal: Vector = np.where(state > 0, lent, np.where(state == 0, shift, 0.0))
+    return diagonal
+
+
+def shifted_bound(program: Program, state: States, w: Vector, shift: Vector) -> float:
+    """A proved lower bound over the supports of a node; -inf where the shift is too large.
+
+    `w` are any coefficients that are 0 for features that are out; `shift` is at least 0 on the
+    open features.
+    """
+    live = np.flatnonzero(state >= 0)
+    d = full_shift(program, state, shift)[live]
+    columns = program.matrix.columns(live)
+    ridge = program.ridges[live] + d
+    ridge = ridge - 2.0**-50 * (program.ridges[live] + np.abs(d))
+    possible = program.loss.name == "squared" and program.ball is None
+    if not possible or np.any(ridge <= 0.0) or not _convex(program, columns, d):
+        return -math.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        conjugate, ceiling, scores, radius = _dual(program, columns, live, w[live])
+        pull = scores - d * w[live]
+        radius = radius + 2.0**-50 * (np.abs(scores) + np.abs(d * w[live]))
+        signed = np.where(program.positive[live], -pull, np.abs(pull))
+        reach = np.maximum(signed + radius * MORE, 0.0)
+        gains = np.square(reach) / (2.0 * ridge) * MORE - program.prices[live] * (1.0 - 2.0**-50)
+        inside, opened = state[live] > 0, state[live] == 0
+        room = int(np.count_nonzero(opened))
+        if program.k is not None:
+            taken = int(np.count_nonzero((state > 0) & program.free))
+            if taken > program.k:
+                return math.inf
+            room = min(room, program.k - taken)
+        gain = up(sum_up(gains[inside]) + best_sum_up(gains[opened], 0, room))
+        terms = 0.5 * d * np.square(w[live])
+        moved = -sum_up(-terms) - 2.0**-50 * sum_up(np.abs(terms))
+        size = abs(conjugate) + abs(moved) + abs(gain)
+        bound = -conjugate + moved - gain - 2.0**-50 * size - TINY
+    return -math.inf if math.isnan(bound) else min(float(bound), ceiling)
+
+
+def _dual(
+    program: Program, columns: Vector, live: Index, w: Vector
+) -> tuple[float, float, Vector, Vector]:
+    """F*(a) rounded up and the bounds' ceiling, X^T a on the live features and a bound of its
+    error, at a = F'(Xw).
+
+    The float vector t is not exactly the gradient at w: what they differ by is charged.
+    """
+    z, off = program.matrix.image(live, w)
+    if program.offset is not None:
+        z = z + program.offset
+    raw = program.loss.gradient(program.y, z)
+    t = repair(program, raw)
+    root = np.sqrt(program.F.p) * MORE
+    # z, its difference from y and, with an intercept, the mean that repair takes away.
+    size = np.abs(z) + np.abs(program.y) + np.abs(t)
+    slip = off + 2.0**-48 * size
+    if program.fit_intercept:
+        level = float(np.sum(program.F.p * raw))
+        spread = float(np.sum(program.F.p * (np.abs(raw) + slip))) * MORE
+        shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * spread
+        slip = slip + shared + np.abs(t - (raw - level)) + 2.0**-48 * (np.abs(raw) + abs(level))
+    apart = norm_up(root * slip)
+    conjugate, ceiling = charged_conjugate(program, t)
+    target = np.abs(program.y) if program.offset is None else np.abs(program.y - program.offset)
+    sizes = norm_up(root * np.abs(t)) + norm_up(root * target) + apart
+    conjugate = up(conjugate + apart * sizes * MORE)
+    weighted = program.weights * t
+    scores = (columns.T @ weighted) / program.mass
+    norms, length = program.matrix.norms[live], norm_up(weighted)
+    rounding = gamma(program.n + 8 + program.matrix.entry_roundings) * length / program.mass
+    lengths = np.sqrt(np.square(columns).T @ program.F.p) * (1.0 + 2.0 * gamma(program.n + 8))
+    radius = norms * rounding * MORE + lengths * apart * MORE + TINY
+    return float(conjugate), ceiling, scores, radius
+
+
+def _convex(program: Program, columns: Vector, d: Vector) -> bool:
+    """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
+    p, count = program.F.p, columns.shape[1]
+    trace = float(np.sum(p @ np.square(columns))) * MORE
+    centred = columns - p @ columns if program.fit_intercept else columns
+    scaled = centred * np.sqrt(p)[:, None]
+    matrix = np.array(scaled.T @ scaled, order="F")
+    # Products and sums of n terms, centring, roots, and the entries themselves.
+    formed = 4.0 * gamma(program.n + 32) * trace
+    np.einsum("ii->i", matrix)[:] -= d
+    total = float(np.sum(np.abs(np.diagonal(matrix)))) * MORE
+    slack = formed + 4.0 * gamma(count + 8) * (total + float(np.sum(np.abs(d)))) + count * TINY
+    np.einsum("ii->i", matrix)[:] -= slack
+    _, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    return int(failed) == 0

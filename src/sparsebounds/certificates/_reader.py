@@ -1,0 +1,121 @@
+"""A JSON document read field by field: every failure names the field and what it must be."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import CertificateError
+
+
+class Reader:
+    """A JSON value with its path, read field by field; a path of "" reads the value itself."""
+
+    def __init__(self, content: Any, path: str) -> None:
+        self.content = content
+        self.path = path
+
+    def get(self, key: str) -> Any:
+        if not key:
+            return self.content
+        if not isinstance(self.content, dict):
+            raise self._wrong("", "an object")
+        if key not in self.content:
+            raise CertificateError(f"{self._name(key)} is missing.")
+        return self.content[key]
+
+    def record(self, key: str) -> Reader:
+        if not isinstance(self.get(key), dict):
+            raise self._wrong(key, "an object")
+        return Reader(self.get(key), self._name(key))
+
+    def items(self, key: str) -> list[Reader]:
+        if not isinstance(self.get(key), list):
+            raise self._wrong(key, "a list")
+        return [Reader(item, f"{self._name(key)}[{i}]") for i, item in enumerate(self.get(key))]
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or len(value) > 1000:
+            raise self._wrong(key, "a short text")
+        return value
+
+    def truth(self, key: str) -> bool:
+        value = self.get(key)
+        if not isinstance(value, bool):
+            raise self._wrong(key, "true or false")
+        return value
+
+    def integer(self, key: str, least: int, most: int | None = 2**62) -> int:
+        value = self.get(key)
+        most = 2**62 if most is None else most
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self._wrong(key, f"an integer from {least} to {most}")
+        return value
+
+    def number(self, key: str) -> float:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(key, "a number")
+        if abs(value) > 1e300 or not math.isfinite(value):
+            raise self._wrong(key, "a finite number")
+        return float(value)
+
+    def integers(self, key: str, least: int, most: int | None) -> Index:
+        values = [reader.integer("", least, most) for reader in self.items(key)]
+        return np.array(values, dtype=np.int64)
+
+    def features(self, key: str, m: int) -> Index:
+        values = self.integers(key, 0, m - 1)
+        if len(np.unique(values)) < len(values):
+            raise CertificateError(f"{self._name(key)} lists a feature twice.")
+        return values
+
+    def vector(self, key: str, length: int) -> Vector:
+        """A packed float64 vector of that length, finite."""
+        text = self.get(key)
+        if not isinstance(text, str) or len(text) != 4 * math.ceil(8 * length / 3):
+            raise self._wrong(key, f"{length} packed numbers")
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise self._wrong(key, "base64") from error
+        if len(raw) != 8 * length:
+            raise self._wrong(key, f"{length} packed numbers")
+        values = np.frombuffer(raw, dtype="<f8").astype(np.float64)
+        if not np.all(np.isfinite(values)):
+            raise self._wrong(key, "finite numbers")
+        return values
+
+    def compressed(self, key: str, dtype: str, length: int) -> npt.NDArray[Any]:
+        """A compressed array of that type ("<i4", ...) and length."""
+        size = np.dtype(dtype).itemsize * length
+        text = self.get(key)
+        try:
+            packed = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+            stream = zlib.decompressobj()
+            raw = stream.decompress(packed, size + 1)
+        except (binascii.Error, ValueError, zlib.error) as error:
+            raise self._wrong(key, "compressed base64") from error
+        if len(raw) != size or not stream.eof:
+            raise self._wrong(key, f"{length} compressed numbers")
+        return np.frombuffer(raw, dtype=dtype)
+
+    def number_or_vector(self, key: str, length: int) -> float | Vector | None:
+        value = self.get(key)
+        if value is None:
+            return None
+        return self.vector(key, length) if isinstance(value, str) else self.number(key)
+
+    def _name(self, key: str) -> str:
+        return f"{self.path}.{key}".strip(".")
+
+    def _wrong(self, key: str, expected: str) -> CertificateError:
+        return CertificateError(f"{self._name(key) or 'the document'} must be {expected}.")

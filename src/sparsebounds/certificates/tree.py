@@ -1,0 +1,208 @@
+"""A search tree as a proof: every support is in one of its leaves, and every leaf has a bound.
+
+A node is a set of supports. Its dual vector is a = F'(Xw + b) at coefficients w that are stored
+(few), so that anyone can form it again. With it a leaf is bounded; or features are
+fixed, because the bound over the node's supports with the feature the other way is high enough;
+or the node is split on a feature. The smallest of all these bounds holds for the whole problem.
+
+Before the first node some features are removed: the bound with any of them in, at one dual
+vector of the whole problem, is part of the proof. The tree decides about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds import dual_point_at, repair
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.many import States, node_bounds
+from sparsebounds.bounds.shifted import shifted_bound
+from sparsebounds.program import Program
+
+BATCH = 256
+"""Nodes evaluated at a time."""
+
+
+class TreeError(ValueError):
+    """A tree that proves nothing; the message is a clause that says why."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A leaf of the squared loss bounded by `shifted_bound`: coefficients, and the diagonal."""
+
+    support: npt.NDArray[np.int32]
+    values: Vector
+    shifted: npt.NDArray[np.int32]
+    diagonal: Vector
+
+    def bound(self, program: Program, state: States) -> float:
+        """The bound over the supports of a node."""
+        w, diagonal = np.zeros(program.m), np.zeros(program.m)
+        w[self.support], diagonal[self.shifted] = self.values, self.diagonal
+        if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
+            raise TreeError("a shifted leaf does not fit its node")
+        return shifted_bound(program, state, w, diagonal)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Nodes in the order they were made. Node 0 holds every support of the features kept; the
+    split number p makes nodes 1 + 2p (its feature out) and 2 + 2p (in)."""
+
+    kept: Index
+    """The features that the tree decides about, in the whole problem's numbers; ascending."""
+
+    removal: Vector = field(repr=False)
+    """The dual vector per sample that proves the other features out."""
+
+    parent: Index = field(repr=False)
+    feature: Index = field(repr=False)
+    """For each split: the node, and the feature (its place among `kept`)."""
+
+    counts: Index = field(repr=False)
+    """For each node: how many coefficients its dual vector comes from; -1: it has none."""
+
+    support: npt.NDArray[np.int32] = field(repr=False)
+    values: Vector = field(repr=False)
+    """Those coefficients, node after node: features (places among `kept`) and numbers."""
+
+    intercept: Vector = field(repr=False)
+    """For each node."""
+
+    fixed_counts: Index = field(repr=False)
+    fixed: Index = field(repr=False)
+    """Features fixed at each node, node after node: i is in, -1 - i is out."""
+
+    shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
+    """Leaves, after what they fix, that a shifted bound closes."""
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.counts)
+
+    @property
+    def leaves(self) -> int:
+        """The number of nodes that were not split."""
+        return self.size - len(self.parent)
+
+    def flaw(self, free: npt.NDArray[np.bool_], always: npt.NDArray[np.bool_]) -> str | None:
+        """What is wrong with the tree as such, or None."""
+        kept = np.zeros(len(free), dtype=np.bool_)
+        kept[self.kept] = True
+        if np.any(always & ~kept) or np.any(kept & ~(free | always)):
+            return "the features the tree decides about are not those of the problem"
+        if self.size != 1 + 2 * len(self.parent):
+            return "its nodes and splits do not match"
+        places = (self.feature, self.support.astype(np.int64), self.fixed, -1 - self.fixed)
+        named: Index = np.concatenate(places)
+        if np.any(named >= len(self.kept)):
+            return "it names a feature that it does not decide about"
+        if len(np.unique(self.parent)) < len(self.parent):
+            return "a node is split twice"
+        if np.any(self.parent > 2 * np.arange(len(self.parent))):
+            return "a node is split before it is made"
+        return None
+
+    def nodes(self, program: Program) -> Iterator[tuple[int, States, Index, bool]]:
+        """(node, its state, what it fixes, whether it is a leaf); TreeError if it is none."""
+        split = np.full(self.size, -1, dtype=np.int64)
+        split[self.parent] = np.arange(len(self.parent))
+        ends = np.cumsum(self.fixed_counts)
+        root: States = np.zeros(program.m, dtype=np.int8)
+        root[program.always] = 1
+        waiting = {0: root}
+        for node in range(self.size):
+            state = waiting.pop(node)
+            fixed = self.fixed[ends[node] - self.fixed_counts[node] : ends[node]]
+            places = np.where(fixed < 0, -1 - fixed, fixed)
+            yield node, state, fixed, split[node] < 0
+            if split[node] < 0:
+                continue
+            after = state.copy()
+            after[places] = np.where(fixed < 0, -1, 1)
+            feature = self.feature[split[node]]
+            if after[feature] != 0:
+                raise TreeError("a node is split on a feature that is decided already")
+            for side in (0, 1):
+                child = after.copy()
+                child[feature] = 2 * side - 1
+                waiting[1 + 2 * int(split[node]) + side] = child
+
+
+def tree_bound(program: Program, tree: Tree) -> float:
+    """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
+
+    TreeError, with a clause, where it is no proof.
+    """
+    flaw = tree.flaw(program.free, program.always)
+    if flaw is not None:
+        raise TreeError(flaw)
+    lower = np.inf
+    removed = program.free.copy()
+    removed[tree.kept] = False
+    if removed.any():
+        forced = forced_bounds(program, dual_point_at(program, tree.removal))
+        lower = float(np.min(forced.inside[removed[forced.features]]))
+    reduced = program.restricted(tree.kept)
+    columns = reduced.matrix.columns(np.arange(reduced.m))
+    ends = np.cumsum(np.maximum(tree.counts, 0))
+    batch: list[tuple[int, States, Index, bool]] = []
+    for item in tree.nodes(reduced):
+        if item[3] or len(item[2]):
+            batch.append(item)
+        if len(batch) == BATCH:
+            lower = min(lower, _least(reduced, columns, tree, ends, batch))
+            batch = []
+    return min(lower, _least(reduced, columns, tree, ends, batch)) if batch else lower
+
+
+def _least(
+    program: Program,
+    columns: Vector,
+    tree: Tree,
+    ends: Index,
+    batch: list[tuple[int, States, Index, bool]],
+) -> float:
+    """The smallest bound that these nodes contribute."""
+    if any(tree.counts[node] < 0 for node, *_ in batch):
+        raise TreeError("a node that needs a bound has no dual vector")
+    w = np.zeros((len(batch), program.m))
+    for row, (node, *_) in enumerate(batch):
+        part = slice(ends[node] - tree.counts[node], ends[node])
+        w[row, tree.support[part]] = tree.values[part]
+    t = dual_vectors(program, columns, w, tree.intercept[[node for node, *_ in batch]])
+    bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]))
+    least = np.inf
+    for row, (node, state, fixed, leaf) in enumerate(batch):
+        shift = tree.shifts.get(node)
+        if leaf and shift is None:
+            least = min(least, float(bounds.lower[row]))
+            continue
+        inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
+        if np.any(state[inside] != 0) or np.any(state[outside] != 0):
+            raise TreeError("a node fixes a feature that is decided already")
+        for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
+            least = min(least, float(np.min(forced[row, features], initial=np.inf)))
+        if leaf and shift is not None:
+            after = state.copy()
+            after[inside], after[outside] = 1, -1
+            least = min(least, shift.bound(program, after))
+    return least
+
+
+def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vector:
+    """The dual vector per sample at every row of w: F'(Xw + b), repaired."""
+    used = np.flatnonzero(np.any(w != 0.0, axis=0))
+    z = w[:, used] @ columns[:, used].T + b[:, None]
+    if program.offset is not None:
+        z = z + program.offset
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = program.loss.gradient(program.y, z)
+    return np.stack([repair(program, row) for row in np.where(np.isnan(t), 0.0, t)])

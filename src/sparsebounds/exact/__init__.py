@@ -1,0 +1,10 @@
+"""Exact search: branch and bound whose tree is a proof."""
+
+from __future__ import annotations
+
+from sparsebounds.exact.checkpoint import Checkpoint
+from sparsebounds.exact.dial import Outlook
+from sparsebounds.exact.proof import ExactSearch, Proof
+from sparsebounds.exact.search import SearchProgress
+
+__all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress"]

@@ -1,0 +1,89 @@
+"""Nodes of the ball forms: one scalar search for the ball's multiplier each.
+
+A dual vector is worth the bound of `node_bounds`, which takes the best multiplier by itself; so
+bounds and fixings are those of the proof, to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds.many import NodeBounds, States, node_bounds
+from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder
+from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.penalty import WorkingPenalty
+
+
+class BallBounder(Bounder):
+    """k + ball and l0 + ball, every loss."""
+
+    def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
+        stored, b = np.where(state < 0, 0.0, w), b.copy()
+        lower = self._evaluate(stored, b, state).lower
+        for i in np.flatnonzero(lower < cutoff):
+            gap = SETTLED * min(upper - cutoff, self.price)
+            better, level = self._solve(state[i], stored[i], float(b[i]), gap)
+            value = self._evaluate(better[None], np.array([level]), state[i][None]).lower[0]
+            if value > lower[i]:
+                stored[i], b[i], lower[i] = better, level, value
+        gradient = self.smooth.at_many(stored, b).gradient
+        return Bounded(state, stored, b, lower, gradient)
+
+    def fix(self, nodes: Bounded, upper: float) -> States:
+        state = nodes.state.copy()
+        if len(state):
+            bounds = self._evaluate(nodes.w, nodes.b, nodes.state)
+            with np.errstate(invalid="ignore"):
+                state[(nodes.state == 0) & (bounds.inside > upper)] = -1
+                state[(nodes.state == 0) & (bounds.outside > upper)] = 1
+        return state
+
+    def weights(self, nodes: Bounded, row: int) -> Vector:
+        state = nodes.state[row]
+        assert self.program.ball is not None
+        gradient = np.where(state < 0, 0.0, nodes.gradient[row])
+        eta = ball_multiplier(self._with_ridge(state, 1.0), gradient, self.program.ball)
+        w = np.where(state < 0, 0.0, nodes.w[row])
+        return np.where(state < 0, 0.0, self._with_ridge(state, eta).weights(w))
+
+    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
+        state, w = nodes.state[row], nodes.w[row]
+        feature = self.splitting(state, self.weights(nodes, row), np.abs(nodes.gradient[row]))
+        out = w.copy()
+        if feature >= 0:
+            out[feature] = 0.0
+        return feature, (out, w)
+
+    def _with_ridge(self, state: States, ridge: float) -> WorkingPenalty:
+        return self.penalty(state, np.full(self.program.m, ridge))
+
+    def _evaluate(self, w: Vector, b: Vector, state: States) -> NodeBounds:
+        columns = self.program.matrix.columns(np.arange(self.program.m))
+        t = dual_vectors(self.program, columns, w, b)
+        return node_bounds(self.program, t, state)
+
+    def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Vector, float]:
+        """The Lagrangian's minimiser at the best multiplier found."""
+        assert self.program.ball is not None
+        live = np.flatnonzero(state >= 0)
+        part = self.smooth.part(live)
+
+        def with_ridge(ridge: float) -> WorkingPenalty:
+            whole = self._with_ridge(state, ridge)
+            beta = None if whole.beta is None else whole.beta[live]
+            return WorkingPenalty(
+                whole.ridge[live], beta, whole.k, whole.inside[live], whole.positive[live]
+            )
+
+        start = part.at(w[live], b)
+        eta = ball_multiplier(with_ridge(1.0), start.gradient, self.program.ball)
+        tolerance = max(gap, 1e-13 * self.scale)
+        found = solve_ball(
+            part, with_ridge, start, eta, self.program.ball, tolerance, self.scale, lambda: False
+        )
+        self.steps += found.steps
+        better = np.zeros(self.program.m)
+        better[live] = found.dual.point.w
+        return better, found.dual.point.b

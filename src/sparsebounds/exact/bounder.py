@@ -1,0 +1,124 @@
+"""What a search asks about its nodes: bounds, features that these fix, where to split."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds.many import States
+from sparsebounds.program import Program
+from sparsebounds.relaxation.penalty import WorkingPenalty
+from sparsebounds.relaxation.smooth import smooth_part
+
+SETTLED = 0.1
+"""A node that stays open is solved until its own gap is this part of what is left to prove."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Nodes with their bounds, one row each."""
+
+    state: States
+    w: Vector
+    """Coefficients whose gradient is the node's dual vector."""
+
+    b: Vector
+    lower: Vector
+    gradient: Vector
+    """X^T a at that dual vector."""
+
+    def take(self, rows: Index) -> Bounded:
+        """Some of the nodes."""
+        return Bounded(
+            self.state[rows], self.w[rows], self.b[rows], self.lower[rows], self.gradient[rows]
+        )
+
+    def joined(self, other: Bounded) -> Bounded:
+        """These nodes, then the others."""
+        return Bounded(
+            np.concatenate((self.state, other.state)),
+            np.concatenate((self.w, other.w)),
+            np.concatenate((self.b, other.b)),
+            np.concatenate((self.lower, other.lower)),
+            np.concatenate((self.gradient, other.gradient)),
+        )
+
+    def with_state(self, state: States) -> Bounded:
+        """The same nodes with more features decided."""
+        return Bounded(state, self.w, self.b, self.lower, self.gradient)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the nodes take."""
+        return self.state.nbytes + self.w.nbytes + self.gradient.nbytes
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A node closed by `bounds.shifted_bound`: where, with which diagonal, and the bound."""
+
+    w: Vector
+    diagonal: Vector
+    lower: float
+
+
+class Bounder(ABC):
+    """The relaxation of a program's nodes, on columns held in memory."""
+
+    def __init__(self, program: Program, price: float) -> None:
+        self.program = program
+        self.smooth = smooth_part(program)
+        self.smooth.add(program.matrix.columns(np.arange(program.m)))
+        self.scale = max(abs(program.null), 1e-300)
+        self.price = price
+        """What a feature costs, about: the unit of what a split gains."""
+
+        self.beta = None if program.l0 is None else np.sqrt(2.0 * program.prices)
+        self.steps = 0
+        """Newton steps so far."""
+
+    @abstractmethod
+    def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
+        """Bounds of at least `cutoff` where little work gives them, else good ones.
+
+        `w` and `b` are where to start from; `upper` is the best value known.
+        """
+
+    @abstractmethod
+    def fix(self, nodes: Bounded, upper: float) -> States:
+        """The nodes' states, with the features decided that their bounds decide."""
+
+    @abstractmethod
+    def weights(self, nodes: Bounded, row: int) -> Vector:
+        """The relaxed u of a node; 0 for features that are out."""
+
+    @abstractmethod
+    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
+        """The feature to split a node on (-1: all are decided), where to start with it out, in."""
+
+    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+        """A bound that closes a node by moving curvature into the ridge, where there is one."""
+        return None
+
+    def penalty(self, state: States, ridge: Vector) -> WorkingPenalty:
+        """h at a node; features that are out must be kept at 0."""
+        program, inside = self.program, state > 0
+        k = None if program.k is None else int(self.room(state[None])[0])
+        return WorkingPenalty(ridge, self.beta, k, inside, program.positive)
+
+    def room(self, state: States) -> Index:
+        """k forms: how many open features each node may still take."""
+        counted = np.count_nonzero((state > 0) & self.program.free, axis=1)
+        room: Index = np.maximum(int(self.program.k or 0) - counted, 0)
+        return room
+
+    def splitting(self, state: States, u: Vector, score: Vector) -> int:
+        """The open feature with the largest u below 1; failing that, with the largest score."""
+        partial = (state == 0) & (u > 0.0) & (u < 1.0 - 1e-9)
+        if partial.any():
+            return int(np.argmax(np.where(partial, u, 0.0)))
+        left = np.flatnonzero(state == 0)
+        return int(left[np.argmax(score[left])]) if len(left) else -1

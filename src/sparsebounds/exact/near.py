@@ -1,0 +1,235 @@
+"""near_optimal: all supports nearly as good as the best, and a proof that none is missing.
+
+A support is a set S of features, at most k of them in the k forms, such that the best model with
+no nonzeros outside S (and the features always in) is nonzero on all of S. Its value v(S) is that
+model's objective. So
+
+- every size counts: in the k forms a set with fewer than k features is a support of its own;
+- a set on which the best model leaves a coefficient at 0 (a column of zeros, a sign constraint
+  that binds) is not a support: the model belongs to the smaller set;
+- features always in are part of every model and no part of the choice.
+
+With scale(v) = max(|v|, |null|), the list holds every support with v(S) <= p + eps scale(p), p the
+optimum, and none with v(S) > upper + (eps + tol) scale(upper) unless float64 cannot tell. A
+coefficient counts as 0 where its column makes up less than 1e-12 of the fit: rounding.
+
+Nodes and features are discarded by bounds rounded down, above upper + (eps + tol) scale(upper). As
+v + eps scale(v) grows with v for eps < 1 and upper >= p, nothing within eps is lost, whichever
+model gives `upper`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._errors import InputError
+from sparsebounds.bounds import dual_point_at, null_up
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.exact.ball import BallBounder
+from sparsebounds.exact.bounder import Bounder
+from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
+from sparsebounds.exact.good_models import NearOptimal
+from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.models import Model, Search, as_returned, refit
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
+
+__all__ = ["NearOptimal", "NearProgress", "near_optimal"]
+
+LEAST_TOL = 1e-12
+"""Below this the cutoff itself is rounded."""
+
+
+def near_optimal(
+    program: Program,
+    eps: float,
+    *,
+    max_supports: int = 1000,
+    tol: float = 1e-9,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    callback: Callable[[Progress | NearProgress], None] | None = None,
+) -> NearOptimal:
+    """Every support whose best objective is at most optimum + eps max(|optimum|, |null|).
+
+    `tol` is the relative accuracy of that comparison: all supports within eps are listed, some
+    within eps + tol may be. With eps=0 these are the best supports, ties included. The search
+    ends early at more than `max_supports` supports, after `time_limit` seconds, `node_limit`
+    nodes or Ctrl-C; then `complete` is False, and `complete_to` and `message` say what is proved.
+    """
+    _check(eps, max_supports, tol, node_limit)
+    started = time.perf_counter()
+    deadline = math.inf if time_limit is None else started + time_limit
+    most_nodes = math.inf if node_limit is None else node_limit
+
+    def late() -> bool:
+        return time.perf_counter() > deadline
+
+    with warnings.catch_warnings():
+        # Short of its own tolerance the relaxation is still a bound.
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relaxed = relax(program, 1e-6, time_limit=time_limit, callback=callback)
+    model = Search(program, relaxed).run(late)
+    neighbourhood = Neighbourhood(program, relaxed, model, eps, tol)
+    reason = "Ctrl-C"
+
+    def stop() -> bool:
+        nonlocal reason
+        if len(neighbourhood.listed()) > max_supports:
+            reason = f"max_supports={max_supports}"
+        elif neighbourhood.nodes >= most_nodes:
+            reason = f"node_limit={node_limit}"
+        elif late():
+            reason = f"time_limit={time_limit}"
+        else:
+            return False
+        return True
+
+    with contextlib.suppress(KeyboardInterrupt):
+        neighbourhood.run(stop, callback)
+    return neighbourhood.result(max_supports, reason, time.perf_counter() - started)
+
+
+class Neighbourhood:
+    """The supports near the optimum, searched on the features that the relaxation leaves."""
+
+    def __init__(
+        self, program: Program, relaxed: Relaxation, model: Model, eps: float, tol: float
+    ) -> None:
+        self.program, self.eps, self.tol = program, eps, tol
+        self.search: Enumeration | None = None
+        self.relaxed, self.model = relaxed, model
+        self.kept = np.flatnonzero(~program.never)
+        if program.free.any():
+            self.search = self._reduced_search()
+
+    def _reduced_search(self) -> Enumeration:
+        """The search, without the features that no support below the cutoff can have."""
+        program, model, relaxed = self.program, self.model, self.relaxed
+        cutoff = model.value + self._excess(model.value)
+        level = cutoff + self._scale(model.value)
+        lifted = _lifted(program.with_matrix(program.matrix), level)
+        point = dual_point_at(lifted, relaxed.point.t, relaxed.point.scores)
+        forced = forced_bounds(lifted, point)
+        gone = np.zeros(program.m, dtype=np.bool_)
+        gone[forced.features[np.minimum(forced.inside, point.ceiling) > cutoff]] = True
+        if gone[self.kept].all():
+            # A search over no feature at all would have no matrix: one stays.
+            gone[np.flatnonzero(program.free)[0]] = False
+        self.kept = np.flatnonzero(~(gone | program.never))
+        reduced = _lifted(program.restricted(self.kept), level)
+        kind: type[Bounder] = RidgeBounder if program.ball is None else BallBounder
+        inside = Model(model.value, model.w[self.kept], model.b, model.eta)
+        return Enumeration(reduced, kind(reduced, np.inf), inside, self._excess, relaxed.lower)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes so far."""
+        return 0 if self.search is None else self.search.nodes
+
+    def run(self, stop: Callable[[], bool], report: Callable[[NearProgress], None] | None) -> None:
+        """Search until done or stopped."""
+        if self.search is not None and not stop():
+            if self.search.nodes == 0:
+                self.search.start(self.relaxed.w[self.kept], self.relaxed.b)
+            self.search.run(stop, report)
+
+    def listed(self) -> list[Found]:
+        """The supports found that are not proved to be further than eps from the best value."""
+        if self.search is None:
+            return []
+        upper = self.search.incumbent.value
+        near, cutoff = upper + self.eps * self._scale(upper), self.search.cutoff
+        found = self.search.found.values()
+        return [one for one in found if one.lower <= near or one.model.value <= cutoff]
+
+    def result(self, most: int, reason: str, seconds: float) -> NearOptimal:
+        """What was found, and what is proved about it."""
+        program = self.program
+        found = sorted(self.listed(), key=lambda one: one.model.value)
+        unseen, lower, best = math.inf, self.relaxed.lower, self.model
+        if self.search is not None:
+            unseen, lower = self.search.unseen, max(lower, self.search.lower)
+            best = self._whole(self.search.incumbent)
+        complete = unseen == math.inf and len(found) <= most
+        models = [self._whole(one.model) for one in found[:most]]
+        if self.search is None:
+            models = [refit(program, np.zeros(0, dtype=np.int64))]
+        elif not complete and not any(np.array_equal(best.support, one.support) for one in models):
+            models = [best, *models[: most - 1]]
+        returned = [as_returned(program, one) for one in models]
+        returned.sort(key=lambda one: (one[0].value, one[0].support.tolist()))
+        values = np.array([one.value for one, _, _ in returned])
+        upper = min(as_returned(program, best)[0].value, float(np.min(values, initial=np.inf)))
+        unseen = min([unseen, *(one.lower for one in found[most:])])
+        radius = self.eps if complete else self._radius(unseen, upper)
+        return NearOptimal(
+            eps=self.eps,
+            supports=tuple(tuple(one.support.tolist()) for one, _, _ in returned),
+            values=values,
+            coefficients=tuple(coef[one.support] for one, coef, _ in returned),
+            intercepts=np.array([intercept for _, _, intercept in returned]),
+            lower=lower,
+            upper=upper,
+            complete=complete,
+            complete_to=radius,
+            message=self._message(len(returned), complete, radius, reason, upper),
+            m=program.m,
+            nodes=self.nodes,
+            seconds=seconds,
+            feature_names=program.feature_names,
+        )
+
+    def _radius(self, unseen: float, upper: float) -> float:
+        """Every support of a value below `unseen` is listed: how near to the optimum is that?"""
+        radius = (unseen - upper) / self._scale(upper) - LEAST_TOL
+        return min(radius, self.eps) if radius >= 0.0 else math.nan
+
+    def _message(self, count: int, complete: bool, radius: float, reason: str, upper: float) -> str:
+        near = f"at most {100.0 * self.eps:g}% of {self.program.yardstick(upper)} above the optimum"
+        if complete and count == 1:
+            return f"One support is {near}; it is proved that there is no other."
+        if complete:
+            return f"{count} supports are {near}; it is proved that there are no others."
+        known = f"it is proved that none at most {100.0 * radius:.3g}% above it is missing"
+        if math.isnan(radius):
+            known = "better ones than these may be missing"
+        return (
+            f"The search for supports {near} ended early, at {reason}. {count} are listed; "
+            f"{known}. To have all, lower eps or raise the limit."
+        )
+
+    def _scale(self, value: float) -> float:
+        return max(abs(value), abs(self.program.null), self.program.rounding)
+
+    def _excess(self, value: float) -> float:
+        return (self.eps + self.tol) * self._scale(value)
+
+    def _whole(self, model: Model) -> Model:
+        w: Vector = np.zeros(self.program.m)
+        w[self.kept] = model.w
+        return Model(model.value, w, model.b, model.eta)
+
+
+def _lifted(program: Program, level: float) -> Program:
+    """The program with bounds up to `level`: with an intercept they end at the null model's value,
+    beyond which no bound of |b| is known; any larger value serves as well."""
+    program.memo["null_up"] = max(null_up(program), level)
+    return program
+
+
+def _check(eps: float, max_supports: int, tol: float, node_limit: int | None) -> None:
+    if not 0.0 <= eps < 1.0:
+        raise InputError(f"eps={eps!r} must be a number from 0 to below 1, such as 0.01.")
+    if not LEAST_TOL <= tol < 1.0:
+        raise InputError(f"tol={tol!r} must be at least {LEAST_TOL:g} and below 1, such as 1e-9.")
+    for name, limit in (("max_supports", max_supports), ("node_limit", node_limit)):
+        if limit is not None and not limit >= 1:
+            raise InputError(f"{name}={limit!r} must be 1 or more.")

@@ -1,0 +1,93 @@
+"""What a search writes down as it goes, to be a `Tree` in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.certificates.tree import Shift, Tree
+
+Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]
+"""(features, coefficients, intercept) from which a node's dual vector is formed."""
+
+_NOTHING: Dual = (np.zeros(0, dtype=np.int32), np.zeros(0), 0.0)
+
+
+@dataclass
+class Record:
+    """The nodes made so far: splits, dual vectors, features fixed."""
+
+    parent: list[int] = field(default_factory=list)
+    feature: list[int] = field(default_factory=list)
+    duals: list[Dual | None] = field(default_factory=lambda: [None])
+    shifts: dict[int, Shift] = field(default_factory=dict)
+    fixed: list[Index] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64)])
+
+    def split(self, node: int, feature: int) -> tuple[int, int]:
+        """Two new nodes: the feature out, and in."""
+        self.parent.append(node)
+        self.feature.append(feature)
+        self.duals += [None, None]
+        self.fixed += [np.zeros(0, dtype=np.int64)] * 2
+        return len(self.duals) - 2, len(self.duals) - 1
+
+    def bound(self, node: int, w: Vector, b: float) -> None:
+        """The coefficients whose gradient is the node's dual vector."""
+        support = np.flatnonzero(w)
+        self.duals[node] = support.astype(np.int32), w[support], float(b)
+
+    def shift(self, node: int, w: Vector, diagonal: Vector) -> None:
+        """A node closed by `shifted_bound`: the coefficients and the diagonal, 0 but where open."""
+        support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
+        self.shifts[node] = Shift(
+            support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
+        )
+
+    def fix(self, node: int, inside: Index, outside: Index) -> None:
+        """Features that the node's dual vector fixes."""
+        self.fixed[node] = np.concatenate((inside, -1 - outside)).astype(np.int64)
+
+    @property
+    def splits(self) -> int:
+        return len(self.parent)
+
+    def forget(self, splits: int) -> None:
+        """Back to the first so many splits."""
+        del self.parent[splits:], self.feature[splits:]
+        del self.duals[1 + 2 * splits :], self.fixed[1 + 2 * splits :]
+        self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
+
+    def tree(self, kept: Index, removal: Vector) -> Tree:
+        """The proof."""
+        parts = [_NOTHING if dual is None else dual for dual in self.duals]
+        sizes = [-1 if dual is None else len(dual[0]) for dual in self.duals]
+        return Tree(
+            kept=kept,
+            removal=removal,
+            parent=np.array(self.parent, dtype=np.int64),
+            feature=np.array(self.feature, dtype=np.int64),
+            counts=np.array(sizes, dtype=np.int64),
+            support=np.concatenate([part[0] for part in parts]),
+            values=np.concatenate([part[1] for part in parts]),
+            intercept=np.array([part[2] for part in parts]),
+            fixed_counts=np.array([len(fixed) for fixed in self.fixed], dtype=np.int64),
+            fixed=np.concatenate(self.fixed),
+            shifts=dict(self.shifts),
+        )
+
+    @classmethod
+    def of(cls, tree: Tree) -> Record:
+        """The record that a tree was made from."""
+        ends = np.cumsum(np.maximum(tree.counts, 0))
+        duals: list[Dual | None] = []
+        for node, count in enumerate(tree.counts.tolist()):
+            part = slice(ends[node] - max(count, 0), ends[node])
+            whole = tree.support[part], tree.values[part], float(tree.intercept[node])
+            duals.append(None if count < 0 else whole)
+        fixed = np.split(tree.fixed, np.cumsum(tree.fixed_counts)[:-1])
+        shifts = dict(tree.shifts)
+        return cls(tree.parent.tolist(), tree.feature.tolist(), duals, shifts, fixed)

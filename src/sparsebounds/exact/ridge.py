@@ -1,0 +1,171 @@
+"""Nodes of the ridge forms: one product of matrices for all, Newton's method for those it leaves.
+
+Every row w proves a bound by its dual vector a = F'(Xw). Most children are settled by the first
+one, their parent's solution moved along one column of its inverse Hessian. The others run the
+relaxation's Newton method until the bound closes the node, or it is clear that it will not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._array import Vector
+from sparsebounds.bounds.many import States
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted
+from sparsebounds.exact.shift import Shifter
+from sparsebounds.program import Program
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.penalty import Pattern
+from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
+
+STEPS = 40
+"""Newton steps for one node."""
+
+
+class RidgeBounder(Bounder):
+    """k + ridge and l0 + ridge, every loss."""
+
+    def __init__(self, program: Program, price: float) -> None:
+        super().__init__(program, price)
+        self.shifter = Shifter(program)
+
+    def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
+        stored = np.where(state < 0, 0.0, w)
+        points = self.smooth.at_many(stored, b)
+        lower, gradient, b = self._values(state, points), points.gradient, points.b.copy()
+        hard = np.flatnonzero(lower < cutoff)
+        for i in hard.tolist():
+            best = self._solve(state[i], points.row(i), cutoff, upper)
+            stored[i], b[i] = best.w, best.b
+        if len(hard):
+            again = self.smooth.at_many(stored[hard], b[hard])
+            lower[hard], gradient[hard] = self._values(state[hard], again), again.gradient
+            b[hard] = again.b
+        return Bounded(state, stored, b, lower, gradient)
+
+    def fix(self, nodes: Bounded, upper: float) -> States:
+        state, lower = nodes.state.copy(), nodes.lower[:, None]
+        gains, opened = self._gains(nodes.gradient), nodes.state == 0
+        if self.program.k is None:
+            state[opened & (lower - np.minimum(gains, 0.0) > upper)] = -1
+            state[opened & (lower + np.maximum(gains, 0.0) > upper)] = 1
+            return state
+        for i, room in enumerate(self.room(nodes.state)):
+            features = np.flatnonzero(opened[i])
+            row = gains[i, features]
+            if room == 0:
+                state[i, features] = -1
+            elif room < len(row):
+                place = len(row) - room
+                ordered = np.partition(row, (place - 1, place))
+                state[i, features[nodes.lower[i] + ordered[place] - row > upper]] = -1
+                state[i, features[nodes.lower[i] + row - ordered[place - 1] > upper]] = 1
+        return state
+
+    def weights(self, nodes: Bounded, row: int) -> Vector:
+        penalty = self.penalty(nodes.state[row], self.program.ridges)
+        w = np.where(nodes.state[row] < 0, 0.0, nodes.w[row])
+        return np.where(nodes.state[row] < 0, 0.0, penalty.weights(w))
+
+    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
+        state = nodes.state[row]
+        w = np.where(state < 0, 0.0, nodes.w[row])
+        feature = self.splitting(state, self.weights(nodes, row), self._gains(nodes.gradient[row]))
+        out, into = w.copy(), w.copy()
+        if feature >= 0 and w[feature] != 0.0:
+            self._move(state, w, float(nodes.b[row]), feature, out, into)
+        if feature >= 0:
+            out[feature] = 0.0
+        for start in (out, into):
+            np.copyto(start, np.maximum(start, 0.0), where=self.program.positive)
+        return feature, (out, into)
+
+    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+        state, smooth = nodes.state[row], self.smooth
+        count = int(np.count_nonzero(state >= 0))
+        slack = (upper - nodes.lower[row]) / self.price
+        if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
+            return None
+        u = self.weights(nodes, row)
+        found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
+        self.shifter.learn(found is not None)
+        return found
+
+    def _move(
+        self, state: States, w: Vector, b: float, feature: int, out: Vector, into: Vector
+    ) -> None:
+        """Along the column of the inverse Hessian that belongs to the feature: with it out, the
+        other active features are optimal again; with it in, its price is paid already (l0 forms),
+        so that only its ridge pulls."""
+        point = self.smooth.at(w, b)
+        diagonal = self.smooth.metric(point)
+        step = np.where(diagonal > 1e-290, 1.0 / np.maximum(diagonal, 1e-290), 1.0)
+        gradient = np.where(state < 0, 0.0, point.gradient)
+        pattern = self.penalty(state, self.program.ridges).pattern(w - step * gradient, step)
+        place = np.flatnonzero(pattern.active == feature)
+        column = self._column(point, pattern, int(place[0])) if len(place) else None
+        if column is None:
+            return
+        active, own = pattern.active, column[place[0]]
+        out[active] -= w[feature] / own * column
+        if self.beta is not None:
+            ridge = float(self.program.ridges[feature])
+            slope = np.sqrt(ridge) * self.beta[feature] * np.sign(w[feature])
+            into[active] += (slope - ridge * w[feature]) / (1.0 + ridge * own) * column
+
+    def _column(self, point: SmoothPoint, pattern: Pattern, place: int) -> Vector | None:
+        """One column of the inverse Hessian on a piece of h, features only."""
+        count = len(pattern.active)
+        matrix = np.array(self.smooth.system(point, pattern.active)[0], order="F")
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += 1e-9 * np.abs(diagonal) + 1e-300
+        diagonal[:count] += pattern.ridge
+        if pattern.direction is not None:
+            matrix[:count, :count] += np.outer(pattern.direction, pattern.direction / pattern.share)
+        unit = np.zeros(len(matrix))
+        unit[place] = 1.0
+        _, column, failed = lapack.dposv(matrix, unit, lower=1)
+        return None if failed or not column[place] > 0.0 else column[:count]
+
+    def _solve(self, state: States, start: SmoothPoint, cutoff: float, upper: float) -> SmoothPoint:
+        """Newton's method until the dual value settles the node one way or the other."""
+
+        def enough(value: float, dual: float) -> bool:
+            return dual >= cutoff or value - dual <= SETTLED * min(upper - dual, self.price)
+
+        found = newton(
+            self.smooth,
+            self.penalty(state, self.program.ridges),
+            start,
+            1e-13 * self.scale,
+            self.scale,
+            most_steps=STEPS,
+            closed=state < 0,
+            enough=enough,
+        )
+        self.steps += found.steps
+        return found.best
+
+    def _gains(self, gradient: Vector) -> Vector:
+        """reach^2/(2 ridge) - price for every feature."""
+        program = self.program
+        reach = np.where(program.positive, np.maximum(-gradient, 0.0), np.abs(gradient))
+        gains: Vector = 0.5 * reach**2 / program.ridges - program.prices
+        return gains
+
+    def _values(self, state: States, points: SmoothPoints) -> Vector:
+        """The dual value of each row, in plain floating point."""
+        gains = self._gains(points.gradient)
+        value = points.dual - np.sum(np.where(state > 0, gains, 0.0), axis=1)
+        value = value - np.abs(points.slope) * (1.0 + np.abs(points.b))
+        if self.program.k is None:
+            best = np.sum(np.where(state == 0, np.maximum(gains, 0.0), 0.0), axis=1)
+            return np.where(np.isnan(value - best), -np.inf, value - best)
+        opened = np.where(state == 0, gains, 0.0)
+        for i, room in enumerate(self.room(state)):
+            row = opened[i]
+            if room > 0:
+                row = row if room >= len(row) else np.partition(row, -room)[-room:]
+                value[i] -= float(np.sum(row))
+        return np.where(np.isnan(value), -np.inf, value)

@@ -1,0 +1,142 @@
+"""Which diagonal to move from the loss into the ridge at a node, and the bound that it gives.
+
+With M the Gram matrix on the features left (in-features lend their ridge), 1/diag(M^-1) are the
+conditional variances of the open features: the most that each alone could give. They are taken in
+proportions that favour the features the relaxation is undecided about, as much as keeps M - diag(d)
+positive definite (a power iteration, checked by a factorisation). The relaxation with the larger
+ridge is then solved as any other. It pays where few features are left, and on data of full rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds.many import States
+from sparsebounds.bounds.shifted import KEPT, full_shift, shifted_bound
+from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
+from sparsebounds.program import Program
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.penalty import WorkingPenalty
+
+if TYPE_CHECKING:
+    from sparsebounds.relaxation.smooth import GramPart
+
+FEW = 0.5
+"""Shifts are tried where fewer features than this part of the rows are left."""
+
+LITTLE = 0.2
+"""Nodes with less to prove than this part of a feature's price are left to splitting."""
+
+EVEN = 0.2
+"""The share of its conditional variance that a decided feature gives, next to an undecided one."""
+
+PATIENCE = 12
+"""Failures in excess of twice the successes after which no shift is tried any more."""
+
+
+class Shifter:
+    """Shifts for the nodes of one search, as long as they pay."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.failures = 0
+
+    def worthwhile(self, count: int, slack: float) -> bool:
+        """Whether to try with so many features left and so many prices to prove."""
+        few = 0 < count < FEW * self.program.n
+        return few and slack > LITTLE and self.failures <= PATIENCE
+
+    def learn(self, closed: bool) -> None:
+        """Take note of a success or a failure."""
+        self.failures = max(self.failures - 2, -PATIENCE) if closed else self.failures + 1
+
+    def close(
+        self,
+        bounder: Bounder,
+        smooth: GramPart,
+        state: States,
+        w: Vector,
+        u: Vector,
+        cutoff: float,
+        upper: float,
+    ) -> Shifted | None:
+        """The shifted bound, proved, where it reaches the cutoff."""
+        live = np.flatnonzero(state >= 0)
+        inside, ridge = state[live] > 0, self.program.ridges[live]
+        matrix = smooth.gram[np.ix_(live, live)]
+        lent = np.where(inside, (1.0 - KEPT) * ridge, 0.0)
+        shift = _diagonal(matrix + np.diag(lent), np.flatnonzero(~inside), w[live], u[live])
+        if shift is None:
+            return None
+        diagonal = np.zeros(self.program.m)
+        diagonal[live[~inside]] = shift
+        d = full_shift(self.program, state, diagonal)[live]
+        part = smooth.part(live)
+        part.curb(d)
+        whole = bounder.penalty(state, self.program.ridges)
+        beta = None if whole.beta is None else whole.beta[live]
+        penalty = WorkingPenalty(ridge + d, beta, whole.k, inside, whole.positive[live])
+
+        def enough(value: float, dual: float) -> bool:
+            # A value below the cutoff is above every bound to come: there is no hope.
+            settled = value - dual <= SETTLED * min(upper - dual, bounder.price)
+            return dual >= cutoff or value < cutoff or settled
+
+        found = newton(
+            part,
+            penalty,
+            part.at(np.where(state < 0, 0.0, w)[live], 0.0),
+            1e-13 * bounder.scale,
+            bounder.scale,
+            most_steps=40,
+            enough=enough,
+        )
+        bounder.steps += found.steps
+        if found.dual < cutoff:
+            return None
+        best = np.zeros(self.program.m)
+        best[live] = found.best.w
+        lower = shifted_bound(self.program, state, best, diagonal)
+        return Shifted(best, diagonal, lower) if lower >= cutoff else None
+
+
+def _diagonal(matrix: Vector, opened: Index, w: Vector, u: Vector) -> Vector | None:
+    """The shift of the open features; None where the matrix is nearly singular."""
+    if len(opened) == 0:
+        return None
+    size = np.diagonal(matrix).copy()
+    if np.any(size <= 0.0):
+        return None
+    scale = 1.0 / np.sqrt(size)
+    factor, failed = lapack.dpotrf(matrix * scale * scale[:, None], lower=1)
+    if failed or float(np.min(np.diagonal(factor))) < 1e-4:
+        return None
+    inverse, failed = lapack.dpotri(factor, lower=1)
+    if failed:
+        return None
+    inverse = (np.tril(inverse) + np.tril(inverse, -1).T) * scale * scale[:, None]
+    among = inverse[np.ix_(opened, opened)]
+    w, u = w[opened], u[opened]
+    undecided = np.where(u > 0.0, w**2 * (1.0 / np.fmax(u, 1e-9) - 1.0), 0.0)
+    most = float(np.max(undecided))
+    share = np.minimum(1.0, undecided / most + EVEN) if most > 0.0 else np.ones(len(opened))
+    variance = share / np.diagonal(among)
+    root = np.sqrt(variance)
+    balanced = root[:, None] * among * root
+    vector = np.ones(len(opened))
+    for _ in range(8):
+        vector = balanced @ vector
+        largest = float(np.linalg.norm(vector))
+        vector /= largest
+    for part in (0.97, 0.9, 0.7, 0.4):
+        shift = part / largest * variance
+        trial = matrix.copy()
+        trial[opened, opened] -= shift
+        if lapack.dpotrf(trial * scale * scale[:, None], lower=1)[1] == 0:
+            spared: Vector = 0.999 * shift
+            return spared
+    return None

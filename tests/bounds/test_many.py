@@ -1,0 +1,48 @@
+"""Bounds of many nodes at once: those of one node at a time, or a rounding below."""
+
+from __future__ import annotations
+
+import itertools
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from sparsebounds.bounds import Node, bound_at, dual_point_at
+from sparsebounds.bounds.dual import repair
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.many import node_bounds
+from sparsebounds.losses import REGISTRY
+from sparsebounds.program import Form
+from sparsebounds.testing import random_program
+
+EVERY = list(itertools.product(sorted(REGISTRY), get_args(Form)))
+
+
+@pytest.mark.parametrize(("loss", "form"), EVERY)
+def test_many_bounds_are_single_bounds(loss: str, form: Form) -> None:
+    for seed in range(12):
+        program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
+        rng = np.random.default_rng(seed)
+        state = rng.choice(np.array([-1, 0, 0, 0, 1], dtype=np.int8), size=(6, program.m))
+        state[:, program.always], state[:, program.never] = 1, -1
+        t = np.stack([repair(program, row) for row in rng.normal(size=(6, program.n))])
+        found = node_bounds(program, t, state)
+        for i in range(6):
+            inside = np.flatnonzero((state[i] > 0) & program.free)
+            node = Node(inside, np.flatnonzero((state[i] < 0) & program.free))
+            point = dual_point_at(program, t[i])
+            scale = abs(point.conjugate) + np.max(point.reach, initial=0.0) ** 2 / 1e-3 + 1.0
+            single = bound_at(program, point, node)
+            near(found.lower[i], single, scale)
+            forced = forced_bounds(program, point, node)
+            for j, into, out in zip(forced.features, forced.inside, forced.outside, strict=True):
+                near(found.inside[i, j], min(into, point.ceiling), scale)
+                near(found.outside[i, j], min(out, point.ceiling), scale)
+
+
+def near(found: float, single: float, scale: float) -> None:
+    if np.isinf(single):
+        assert found == single
+    else:
+        assert single - 1e-10 * scale <= found <= single + 1e-13 * scale

@@ -1,0 +1,76 @@
+"""Shifted bounds: never above the optimum, never below without cause, and -inf where not convex."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from sparsebounds.bounds.many import node_bounds
+from sparsebounds.bounds.shifted import shifted_bound
+from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.models import refit
+from sparsebounds.program import Program
+
+
+def best_in_node(program: Program, state: np.ndarray) -> float:
+    """The smallest objective over the supports of the node, all of them refitted."""
+    inside, opened = np.flatnonzero(state > 0), np.flatnonzero(state == 0)
+    most = len(opened) if program.k is None else min(len(opened), program.k - len(inside))
+    best = math.inf
+    for size in range(most + 1):
+        for more in itertools.combinations(opened.tolist(), size):
+            support = np.sort(np.concatenate((inside, np.array(more, dtype=np.int64))))
+            model = refit(program, support)
+            zeros = len(support) - len(model.support)  # in, though not used: still charged
+            charge = float(program.prices[0]) * zeros if program.k is None else 0.0
+            best = min(best, model.value + charge)
+    return best
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("terms", [{"k": 3}, {"l0": 0.05}], ids=["k", "l0"])
+def test_shifted_bounds_are_bounds(terms: dict[str, float], intercept: bool) -> None:
+    better = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(20, 6)) + (2.0 if intercept else 0.0)
+        y = X @ rng.normal(size=6) + rng.normal(size=20)
+        weights = rng.uniform(0.5, 2.0, 20) if seed % 3 == 0 else None
+        program = Program(X, y, ridge=0.05, fit_intercept=intercept, sample_weight=weights, **terms)
+        state = rng.choice(np.array([-1, 0, 0, 0, 1], dtype=np.int8), size=6)
+        if program.k is not None and np.count_nonzero(state > 0) > program.k:
+            assert shifted_bound(program, state, np.zeros(6), np.zeros(6)) == np.inf
+            continue
+        live = np.flatnonzero(state >= 0)
+        p = program.F.p
+        centred = X - p @ X if intercept else X
+        gram = (centred * p[:, None]).T @ centred
+        least = float(np.linalg.eigvalsh(gram[np.ix_(live, live)])[0]) if len(live) else 0.0
+        w = np.where(state < 0, 0.0, rng.normal(size=6))
+        optimum = best_in_node(program, state)
+        for part in (0.0, 0.5, 0.99):
+            shift = np.where(state == 0, part * least, 0.0)
+            bound = shifted_bound(program, state, w, shift)
+            assert math.isfinite(bound)
+            assert bound <= optimum
+        target = refit(program, live).w  # near the node's relaxed solution
+        shifted = shifted_bound(program, state, target, np.where(state == 0, 0.9 * least, 0.0))
+        t = dual_vectors(program, X, target[None], np.array([program.null_intercept]))
+        better += shifted > node_bounds(program, t, state[None]).lower[0]
+        assert shifted <= optimum
+        # More than the smallest eigenvalue cannot be given away.
+        if np.any(state == 0) and not np.any(state > 0):
+            assert (
+                shifted_bound(program, state, w, np.where(state == 0, 1.01 * least, 0.0)) == -np.inf
+            )
+    assert better >= 7
+
+
+def test_other_losses_and_the_ball_have_none() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    state, w = np.zeros(3, dtype=np.int8), np.zeros(3)
+    assert shifted_bound(Program(X, y, k=1, ridge=0.1, loss="huber"), state, w, w) == -np.inf
