@@ -115,8 +115,12 @@ def _dual(
 def _convex(program: Program, columns: Vector, d: Vector) -> bool:
     """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
     p, count = program.F.p, columns.shape[1]
-    trace = float(np.sum(p @ np.square(columns))) * MORE
     centred = columns - p @ columns if program.fit_intercept else columns
+    # Powers of 2 take the columns to about unit length, exactly: their units do not matter then.
+    lengths = np.sqrt(p @ np.square(centred))
+    unit = np.exp2(-np.round(np.log2(np.where(lengths > 0.0, lengths, 1.0))))
+    centred, columns, d = centred * unit, columns * unit, d * np.square(unit)
+    trace = float(np.sum(p @ np.square(columns))) * MORE
     scaled = centred * np.sqrt(p)[:, None]
     matrix = np.array(scaled.T @ scaled, order="F")
     # Products and sums of n terms, centring, roots, and the entries themselves.

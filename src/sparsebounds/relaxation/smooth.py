@@ -63,6 +63,13 @@ class SmoothPoints:
         dual: Vector = self.value - np.einsum("ij,ij->i", self.w, self.gradient)
         return dual - self.b * self.slope
 
+    def take(self, rows: Index) -> SmoothPoints:
+        """Some of the points."""
+        z = None if self.z is None else self.z[rows]
+        return SmoothPoints(
+            self.w[rows], self.b[rows], self.value[rows], self.gradient[rows], self.slope[rows], z
+        )
+
     def row(self, i: int) -> SmoothPoint:
         """One of the points."""
         return SmoothPoint(
