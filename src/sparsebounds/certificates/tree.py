@@ -193,7 +193,8 @@ def _least(
         if leaf and shift is not None:
             after = state.copy()
             after[inside], after[outside] = 1, -1
-            least = min(least, shift.bound(program, after))
+            # The node's own dual vector is a bound too, weaker where the shift is sound.
+            least = min(least, max(shift.bound(program, after), float(bounds.lower[row])))
     return least
 
 

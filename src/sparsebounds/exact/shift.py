@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import Index, Mask, Vector
 from sparsebounds.bounds.many import States
-from sparsebounds.bounds.shifted import KEPT, full_shift, shifted_bound
+from sparsebounds.bounds.shifted import KEPT, full_shift
 from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton
@@ -34,6 +34,9 @@ LITTLE = 0.2
 EVEN = 0.2
 """The share of its conditional variance that a decided feature gives, next to an undecided one."""
 
+SPARED = 1e-3
+"""The part of the largest shift that is kept back, so that rounding cannot make it too large."""
+
 PATIENCE = 12
 """Failures in excess of twice the successes after which no shift is tried any more."""
 
@@ -44,6 +47,9 @@ class Shifter:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.failures = 0
+        columns = program.matrix.columns(np.arange(program.m))
+        self._power = program.F.p @ np.square(columns)
+        """The columns' mean squares, before they are centred."""
 
     def worthwhile(self, count: int, slack: float) -> bool:
         """Whether to try with so many features left and so many prices to prove."""
@@ -53,6 +59,14 @@ class Shifter:
     def learn(self, closed: bool) -> None:
         """Take note of a success or a failure."""
         self.failures = max(self.failures - 2, -PATIENCE) if closed else self.failures + 1
+
+    def _sound(self, live: Index, inside: Mask, shift: Vector, lent: Vector, size: Vector) -> bool:
+        """Whether what was kept back is many times what a proof of convexity gives to rounding."""
+        count, unit = len(live), 1.0 / (size + lent)
+        rounding = (self.program.n + count + 64) * np.finfo(float).eps
+        kept = np.concatenate((SPARED * shift * unit[~inside], lent[inside] * unit[inside]))
+        slack = 8.0 * rounding * (float(np.sum(self._power[live] * unit)) + count)
+        return bool(np.min(kept) > 100.0 * slack)
 
     def close(
         self,
@@ -64,13 +78,14 @@ class Shifter:
         cutoff: float,
         upper: float,
     ) -> Shifted | None:
-        """The shifted bound, proved, where it reaches the cutoff."""
+        """The shifted bound where it reaches the cutoff: in plain floating point, as all bounds
+        of the search, but with a shift that `shifted_bound` will find sound."""
         live = np.flatnonzero(state >= 0)
         inside, ridge = state[live] > 0, self.program.ridges[live]
         matrix = smooth.gram[np.ix_(live, live)]
         lent = np.where(inside, (1.0 - KEPT) * ridge, 0.0)
         shift = _diagonal(matrix + np.diag(lent), np.flatnonzero(~inside), w[live], u[live])
-        if shift is None:
+        if shift is None or not self._sound(live, inside, shift, lent, np.diagonal(matrix)):
             return None
         diagonal = np.zeros(self.program.m)
         diagonal[live[~inside]] = shift
@@ -100,8 +115,7 @@ class Shifter:
             return None
         best = np.zeros(self.program.m)
         best[live] = found.best.w
-        lower = shifted_bound(self.program, state, best, diagonal)
-        return Shifted(best, diagonal, lower) if lower >= cutoff else None
+        return Shifted(best, diagonal, found.dual)
 
 
 def _diagonal(matrix: Vector, opened: Index, w: Vector, u: Vector) -> Vector | None:
@@ -137,6 +151,6 @@ def _diagonal(matrix: Vector, opened: Index, w: Vector, u: Vector) -> Vector | N
         trial = matrix.copy()
         trial[opened, opened] -= shift
         if lapack.dpotrf(trial * scale * scale[:, None], lower=1)[1] == 0:
-            spared: Vector = 0.999 * shift
-            return spared
+            kept: Vector = (1.0 - SPARED) * shift
+            return kept
     return None
