@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 PACKAGES = (
@@ -46,3 +48,13 @@ def _version(name: str) -> str:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def missing_package(packages: Sequence[str]) -> str | None:
+    """Why software cannot be run for want of a package, or None."""
+    try:
+        for package in packages:
+            importlib.import_module(package)
+    except Exception as error:
+        return f"cannot be imported: {error}"
+    return None

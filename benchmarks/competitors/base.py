@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from benchmarks.machine import missing_package
 from benchmarks.problems import Problem
 
 
@@ -60,12 +60,7 @@ class Competitor(ABC):
         n, m = problem.shape
         if n * m > self.most_entries:
             return f"left out by size, not tried: more than {self.most_entries:.0e} entries"
-        try:
-            for package in self.packages:
-                importlib.import_module(package)
-        except Exception as error:
-            return f"cannot be imported: {error}"
-        return None
+        return missing_package(self.packages)
 
     @abstractmethod
     def solve(self, problem: Problem, tolerance: float) -> Answer:

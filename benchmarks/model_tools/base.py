@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from benchmarks.machine import missing_package
 from benchmarks.problems import Problem
 from benchmarks.timing import best_of, timed
 
@@ -42,12 +42,7 @@ class ModelTool(ABC):
         """Why it is not run on this problem, or None."""
         if problem.loss not in self.losses:
             return f"has no {problem.loss} loss"
-        try:
-            for package in self.packages:
-                importlib.import_module(package)
-        except Exception as error:
-            return f"cannot be imported: {error}"
-        return None
+        return missing_package(self.packages)
 
     @abstractmethod
     def run(self, problem: Problem, variant: str) -> Suggestion:

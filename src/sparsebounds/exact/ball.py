@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds.bounds.many import NodeBounds, States, node_bounds
-from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.penalty import WorkingPenalty
@@ -21,11 +20,11 @@ class BallBounder(Bounder):
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         stored, b = np.where(state < 0, 0.0, w), b.copy()
-        lower = self._evaluate(stored, b, state).lower
+        lower = self.proved(stored, b, state).lower
         for i in np.flatnonzero(lower < cutoff):
             gap = SETTLED * min(upper - cutoff, self.price)
             better, level = self._solve(state[i], stored[i], float(b[i]), gap)
-            value = self._evaluate(better[None], np.array([level]), state[i][None]).lower[0]
+            value = self.proved(better[None], np.array([level]), state[i][None]).lower[0]
             if value > lower[i]:
                 stored[i], b[i], lower[i] = better, level, value
         gradient = self.smooth.at_many(stored, b).gradient
@@ -34,7 +33,7 @@ class BallBounder(Bounder):
     def fix(self, nodes: Bounded, upper: float) -> States:
         state = nodes.state.copy()
         if len(state):
-            bounds = self._evaluate(nodes.w, nodes.b, nodes.state)
+            bounds = self.proved(nodes.w, nodes.b, nodes.state)
             with np.errstate(invalid="ignore"):
                 state[(nodes.state == 0) & (bounds.inside > upper)] = -1
                 state[(nodes.state == 0) & (bounds.outside > upper)] = 1
@@ -59,11 +58,6 @@ class BallBounder(Bounder):
     def _with_ridge(self, state: States, ridge: float) -> WorkingPenalty:
         return self.penalty(state, np.full(self.program.m, ridge))
 
-    def _evaluate(self, w: Vector, b: Vector, state: States) -> NodeBounds:
-        columns = self.program.matrix.columns(np.arange(self.program.m))
-        t = dual_vectors(self.program, columns, w, b)
-        return node_bounds(self.program, t, state)
-
     def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Vector, float]:
         """The Lagrangian's minimiser at the best multiplier found."""
         assert self.program.ball is not None
@@ -71,11 +65,7 @@ class BallBounder(Bounder):
         part = self.smooth.part(live)
 
         def with_ridge(ridge: float) -> WorkingPenalty:
-            whole = self._with_ridge(state, ridge)
-            beta = None if whole.beta is None else whole.beta[live]
-            return WorkingPenalty(
-                whole.ridge[live], beta, whole.k, whole.inside[live], whole.positive[live]
-            )
+            return self._with_ridge(state, ridge).part(live)
 
         start = part.at(w[live], b)
         eta = ball_multiplier(with_ridge(1.0), start.gradient, self.program.ball)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds.many import NodeBounds, States, node_bounds
+from sparsebounds.certificates.tree import dual_vectors
 from sparsebounds.program import Program
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
@@ -71,7 +72,8 @@ class Bounder(ABC):
     def __init__(self, program: Program, price: float) -> None:
         self.program = program
         self.smooth = smooth_part(program)
-        self.smooth.add(program.matrix.columns(np.arange(program.m)))
+        self.columns = program.matrix.columns(np.arange(program.m))
+        self.smooth.add(self.columns)
         self.scale = max(abs(program.null), 1e-300)
         self.price = price
         """What a feature costs, about: the unit of what a split gains."""
@@ -102,6 +104,10 @@ class Bounder(ABC):
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
         """A bound that closes a node by moving curvature into the ridge, where there is one."""
         return None
+
+    def proved(self, w: Vector, b: Vector, state: States) -> NodeBounds:
+        """The bounds of nodes at the dual vectors of rows w, rounded as the proof rounds them."""
+        return node_bounds(self.program, dual_vectors(self.program, self.columns, w, b), state)
 
     def penalty(self, state: States, ridge: Vector) -> WorkingPenalty:
         """h at a node; features that are out must be kept at 0."""

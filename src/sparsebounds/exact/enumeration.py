@@ -20,8 +20,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from sparsebounds._array import Mask, Vector
-from sparsebounds.bounds.many import NodeBounds, States, node_bounds
-from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
@@ -102,7 +101,6 @@ class Enumeration:
         self._made = 0
         self._open: dict[int, tuple[float, Bounded]] = {}
         self._queue: list[tuple[float, int]] = []
-        self._columns = program.matrix.columns(np.arange(program.m))
 
     @property
     def cutoff(self) -> float:
@@ -200,7 +198,9 @@ class Enumeration:
         rows = np.flatnonzero(possible & decided)
         if len(rows):
             # Where the start's own dual vector does not close the node, the refit's is the best.
-            first = self._proved(np.where(state[rows] < 0, 0.0, w[rows]), b[rows], state[rows])
+            first = self.bounder.proved(
+                np.where(state[rows] < 0, 0.0, w[rows]), b[rows], state[rows]
+            )
             for place, lower in zip(rows, first.lower, strict=True):
                 self._keep(state[place], float(lower))
         rows = np.flatnonzero(possible & ~decided)
@@ -209,7 +209,7 @@ class Enumeration:
         cutoff, state = self.cutoff, state[rows]
         upper = cutoff + PRECISION * self.bounder.scale
         nodes = self.bounder.bound(state, w[rows], b[rows], cutoff, upper)
-        bounds = self._proved(nodes.w, nodes.b, state)
+        bounds = self.bounder.proved(nodes.w, nodes.b, state)
         with np.errstate(invalid="ignore"):
             inside, outside = bounds.outside > cutoff, bounds.inside > cutoff
         live = (bounds.lower <= cutoff) & ~np.any(inside & outside, axis=1)
@@ -231,17 +231,13 @@ class Enumeration:
         full = (counted >= self.program.k)[:, None] & (state == 0)
         return np.where(full, -1, state).astype(np.int8), counted <= self.program.k
 
-    def _proved(self, w: Vector, b: Vector, state: States) -> NodeBounds:
-        t = dual_vectors(self.program, self._columns, w, b)
-        return node_bounds(self.program, t, state)
-
     def _keep(self, state: States, lower: float) -> None:
         """Refit the one support of a node, and keep it if it may be below the cutoff."""
         if lower > self.cutoff:
             return
         chosen = np.flatnonzero((state > 0) & self.program.free)
         model = refit(self.program, chosen)
-        own = self._proved(model.w[None], np.array([model.b]), state[None])
+        own = self.bounder.proved(model.w[None], np.array([model.b]), state[None])
         lower = max(lower, float(own.lower[0]))
         if model.value - lower > ACCURACY * self.bounder.scale:
             # Ball forms: the best model and the best dual vector may belong to different points.
@@ -249,7 +245,7 @@ class Enumeration:
                 better = self.bounder.bound(
                     state[None], model.w[None], np.array([model.b]), model.value, model.value
                 )
-            lower = max(lower, float(self._proved(better.w, better.b, state[None]).lower[0]))
+            lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
         self.leaves = min(self.leaves, lower)
         if model.value < self.incumbent.value:
             self.incumbent = model

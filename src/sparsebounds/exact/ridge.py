@@ -18,7 +18,7 @@ from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted
 from sparsebounds.exact.shift import Shifter
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton, newton_point
-from sparsebounds.relaxation.penalty import Pattern, WorkingPenalty
+from sparsebounds.relaxation.penalty import Pattern
 from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
 
 QUICK, STEPS = 6, 40
@@ -33,7 +33,7 @@ class RidgeBounder(Bounder):
 
     def __init__(self, program: Program, price: float) -> None:
         super().__init__(program, price)
-        self.shifter = Shifter(program)
+        self.shifter = Shifter(program, self.columns)
         self.root = np.sqrt(program.ridges)
         self.kink = np.full(program.m, np.inf) if self.beta is None else self.root * self.beta
 
@@ -100,9 +100,7 @@ class RidgeBounder(Bounder):
         some = np.flatnonzero((state > 0) | ((state == 0) & moving))
         diagonal = self.smooth.metric(point)
         step = 1.0 / np.maximum(diagonal[some], 1e-290)
-        penalty = WorkingPenalty(
-            program.ridges[some], self.beta[some], None, state[some] > 0, program.positive[some]
-        )
+        penalty = self.penalty(state, program.ridges).part(some)
         pattern = penalty.pattern(point.w[some] - step * gradient[some], step)
         pattern = replace(pattern, active=some[pattern.active])
         self.steps += 1

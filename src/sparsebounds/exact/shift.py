@@ -9,6 +9,7 @@ ridge is then solved as any other. It pays where few features are left, and on d
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,6 @@ from sparsebounds.bounds.shifted import KEPT, full_shift
 from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.penalty import WorkingPenalty
 
 if TYPE_CHECKING:
     from sparsebounds.relaxation.smooth import GramPart
@@ -44,10 +44,9 @@ PATIENCE = 12
 class Shifter:
     """Shifts for the nodes of one search, as long as they pay."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, columns: Vector) -> None:
         self.program = program
         self.failures = 0
-        columns = program.matrix.columns(np.arange(program.m))
         self._power = program.F.p @ np.square(columns)
         """The columns' mean squares, before they are centred."""
 
@@ -92,9 +91,7 @@ class Shifter:
         d = full_shift(self.program, state, diagonal)[live]
         part = smooth.part(live)
         part.curb(d)
-        whole = bounder.penalty(state, self.program.ridges)
-        beta = None if whole.beta is None else whole.beta[live]
-        penalty = WorkingPenalty(ridge + d, beta, whole.k, inside, whole.positive[live])
+        penalty = replace(bounder.penalty(state, self.program.ridges).part(live), ridge=ridge + d)
 
         def enough(value: float, dual: float) -> bool:
             # A value below the cutoff is above every bound to come: there is no hope.

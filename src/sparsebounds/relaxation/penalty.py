@@ -73,6 +73,13 @@ class WorkingPenalty:
         root: Vector = np.sqrt(self.ridge)
         return root
 
+    def part(self, index: Index) -> WorkingPenalty:
+        """h on some of the features, where the others are 0."""
+        beta = None if self.beta is None else self.beta[index]
+        return WorkingPenalty(
+            self.ridge[index], beta, self.k, self.inside[index], self.positive[index]
+        )
+
     def slopes(self, w: Vector) -> Slopes:
         """h and its derivatives at w, which must obey the signs."""
         root = self.root
