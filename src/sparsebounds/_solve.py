@@ -130,29 +130,36 @@ def solve_program(
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
         models = Search(program, relaxed)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
-        model, coef, intercept = as_returned(program, models.run(late, goal))
-        relaxations = [relaxed] if late() else dual_points(program, relaxed)
-        points = [found.point for found in relaxations]
-        steps = sum(found.stats.newton_steps for found in relaxations)
+        # An exact search comes back for the restarts when it turns out to be a long one.
+        found = models.begin(late, goal) if exact else models.run(late, goal)
+        model, coef, intercept = as_returned(program, found)
+        # The two further relaxations wait where a search is likely to prove more.
+        relaxations = [relaxed] if exact or late() else dual_points(program, relaxed)
+        points = [each.point for each in relaxations]
+        steps = sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         nodes, unfinished = 0, ""
         wide = program.relative(certificate.gap, certificate.upper) > tol
         if exact and wide and (saved is not None or not late()):
             search = ExactSearch(program, relaxed, model, tol, saved)
-            most = math.inf if node_limit is None else node_limit
-            proof = search.run(late, most, callback, file)
+            proof = search.run(
+                lambda: late() or models.interrupted,
+                math.inf if node_limit is None else node_limit,
+                callback,
+                file,
+                lambda: models.restart(late, goal),
+            )
             if proof.open:
                 unfinished = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
                 unfinished += proof.outlook.words
+                points = [each.point for each in dual_points(program, relaxed)]
             nodes, steps = proof.nodes, steps + proof.newton_steps
             model, coef, intercept = as_returned(program, proof.model)
-            certificate = (
-                certificate_from(program, points, model)
-                if proof.lower < certificate.lower
-                else Certificate.build(
+            certificate = certificate_from(program, points, model)
+            if proof.lower >= certificate.lower:
+                certificate = Certificate.build(
                     program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
                 )
-            )
         proved = screen_at(program, relaxed.point, model.value)
     distance = program.relative(certificate.gap, certificate.upper)
     return Solution(

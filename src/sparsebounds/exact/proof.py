@@ -22,6 +22,9 @@ from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 
+LONG = 500
+"""Nodes after which a search is a long one."""
+
 MARGIN = 0.99
 """Part of the tolerance that the search uses: the rest is for rounding."""
 
@@ -69,12 +72,11 @@ class ExactSearch:
             return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
 
         best = Model(model.value, model.w[self.kept], model.b, model.eta)
-        if saved is not None:
-            better = model.value < saved.model.value and np.isin(model.support, self.kept).all()
-            best = best if better else saved.model
+        best = best if saved is None else saved.model
         self.search = BranchAndBound(self.reduced, bounder, best, slack)
         if saved is not None:
             self.search.resume(saved)
+            self._offer(model)
             if self._shifter is not None:
                 self._shifter.failures = saved.failures
             return
@@ -89,8 +91,12 @@ class ExactSearch:
         node_limit: float = np.inf,
         report: Callable[[SearchProgress], None] | None = None,
         checkpoint: Checkpoint | None = None,
+        better: Callable[[], Model] | None = None,
     ) -> Proof:
-        """Search until done or stopped; Ctrl-C stops it. The proof holds wherever it stops."""
+        """Search until done or stopped; Ctrl-C stops it. The proof holds wherever it stops.
+
+        `better` is asked for a model, once, when the search turns out to be a long one.
+        """
 
         def batch_done(now: SearchProgress) -> None:
             if checkpoint is not None and checkpoint.due():
@@ -99,10 +105,18 @@ class ExactSearch:
                 report(now)
 
         with contextlib.suppress(KeyboardInterrupt):
+            self.search.run(stop, min(node_limit, LONG), batch_done)
+            if better is not None and len(self.search.places) and not stop():
+                self._offer(better())
             self.search.run(stop, node_limit, batch_done)
         if checkpoint is not None:
             checkpoint.save(self.state())
         return self.proof()
+
+    def _offer(self, model: Model) -> None:
+        """Take a model over if it is better and has no feature that is proved out."""
+        if model.value < self.search.incumbent.value and np.isin(model.support, self.kept).all():
+            self.search.incumbent = Model(model.value, model.w[self.kept], model.b, model.eta)
 
     def state(self) -> SearchState:
         """What another search can go on from."""

@@ -8,6 +8,7 @@ quadratic is the loss, wherever it is taken: it is formed once, and one refit en
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -52,6 +53,9 @@ class Search:
         self._seen: dict[tuple[int, ...], Model] = {}
         self._local: set[tuple[int, ...]] = set()
         self._last: tuple[Model, Quadratic] | None = None
+        self.interrupted = False
+        """Whether Ctrl-C has ended a part of it."""
+
         self.incumbent = self.model(np.flatnonzero(program.always))
 
     @property
@@ -71,24 +75,36 @@ class Search:
 
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
+        self.begin(stop, goal)
+        return self.incumbent if self.interrupted else self.restart(stop, goal)
 
-        def enough() -> bool:
-            return stop() or self.incumbent.value <= goal
-
-        try:
+    def begin(self, stop: Callable[[], bool], goal: float) -> Model:
+        """The first part of `run`: from the relaxation and the beam."""
+        with self._until(stop, goal) as enough:
             for start in self._starts(enough):
                 if enough():
                     break
                 self.improve(start, enough)
+        return self.incumbent
+
+    def restart(self, stop: Callable[[], bool], goal: float) -> Model:
+        """The second part: from perturbations of the best so far."""
+        with self._until(stop, goal) as enough:
             for support in self._perturbed(enough):
                 if enough():
                     break
                 before = self.incumbent.value
                 if self.model(support).value < before:
                     self.improve(support, enough)
-        except KeyboardInterrupt:
-            pass
         return self.incumbent
+
+    @contextlib.contextmanager
+    def _until(self, stop: Callable[[], bool], goal: float) -> Iterator[Callable[[], bool]]:
+        """Whether the work is to end; Ctrl-C ends it too."""
+        try:
+            yield lambda: stop() or self.incumbent.value <= goal
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
         """Go from a support to a local optimum, or to where an earlier descent came by."""
@@ -103,13 +119,13 @@ class Search:
             self._local.add(key)
             model = self._step(model, stop)
 
-    def model(self, support: Index) -> Model:
-        """The refit of a support of pool features."""
+    def model(self, support: Index, near: Model | None = None) -> Model:
+        """The refit of a support of pool features, from a model near it where there is one."""
         key = tuple(np.union1d(support, np.flatnonzero(self.program.always)).tolist())
         if key not in self._seen:
             chosen = np.array(key, dtype=np.int64)
             places = np.searchsorted(self.pool, chosen)
-            found = refit(self.program, chosen, self._columns[:, places])
+            found = refit(self.program, chosen, self._columns[:, places], near)
             self._seen[key] = found
             if len(self._seen) == 1 or found.value < self.incumbent.value:
                 self.incumbent = found
@@ -165,7 +181,7 @@ class Search:
         """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
         quadratic, support = self._around(model), model.support
         threshold = model.value - 1e-13 * abs(model.value)
-        other = self.model(self._descend(quadratic, support, stop))
+        other = self.model(self._descend(quadratic, support, stop), model)
         if other.value < threshold:
             return other
         inside = np.searchsorted(self.pool, support)
@@ -173,7 +189,7 @@ class Search:
         for move in moves(quadratic, inside, self.fixed, room=room, most=TRIES):
             if stop():
                 return None
-            other = self.model(self.pool[after(inside, move)])
+            other = self.model(self.pool[after(inside, move)], model)
             if other.value < threshold:
                 return other
         return None

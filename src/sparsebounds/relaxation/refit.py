@@ -41,10 +41,16 @@ class Model:
         return np.flatnonzero(self.w)
 
 
-def refit(program: Program, support: Index, columns: Vector | None = None) -> Model:
+def refit(
+    program: Program,
+    support: Index,
+    columns: Vector | None = None,
+    near: Model | None = None,
+) -> Model:
     """The best model on a support (always-in features are added to it).
 
-    `columns` are program.matrix.columns(support) where they are at hand.
+    `columns` are program.matrix.columns(support) where they are at hand; `near` is a model to
+    start from (ridge forms).
     """
     extra = np.setdiff1d(np.flatnonzero(program.always), support)
     if columns is None or len(extra):
@@ -68,7 +74,8 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
     null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         chosen = penalty(1.0 if program.ball is not None else None)
-        point = newton(smooth, chosen, null, ACCURACY * scale, scale).point
+        start = null if near is None else smooth.at(near.w[support], near.b)
+        point = newton(smooth, chosen, start, ACCURACY * scale, scale).point
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
