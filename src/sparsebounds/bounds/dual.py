@@ -62,7 +62,8 @@ def repair(program: Program, t: Vector) -> Vector:
     """The per-sample dual t, clipped into the domain and then balanced for the intercept.
 
     In that order: the domain holds 0 and is convex, so scaling one sign towards 0 stays
-    inside, whereas clipping after balancing would unbalance the sum again.
+    inside, whereas clipping after balancing would unbalance the sum again. Without an intercept
+    t may be rows of many.
     """
     # Half the largest leaves room for the mean that balancing takes away.
     t = np.clip(program.loss.clip(program.y, t), -0.5 * check.LARGEST, 0.5 * check.LARGEST)

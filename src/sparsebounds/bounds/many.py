@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import TINY, gamma, row_norms_up
+from sparsebounds._rounding import TINY, U, gamma, row_norms_up
 from sparsebounds.bounds.dual import charged_conjugate, dual_point_at
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import Node
+from sparsebounds.losses.base import ULPS
 from sparsebounds.program import Program
 
 States = npt.NDArray[np.int8]
@@ -43,9 +44,7 @@ def node_bounds(program: Program, t: Vector, state: States) -> NodeBounds:
     """Bounds at the dual vectors per sample t (rows, in the domain), over the nodes `state`."""
     if program.ball is not None:
         return _one_by_one(program, t, state)
-    heads = [charged_conjugate(program, row) for row in t]
-    conjugate = np.array([head[0] for head in heads])
-    ceiling = np.array([head[1] for head in heads])[:, None]
+    conjugate, ceiling = charged_conjugates(program, t)
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = _gains(program, t)
         opened = state == 0
@@ -68,10 +67,32 @@ def node_bounds(program: Program, t: Vector, state: States) -> NodeBounds:
         wide = 2.0**-40 * size + TINY
         bounds = [-conjugate[:, None] - total - wide for total in (gain, into, out)]
     lower, inside, outside = (
-        np.minimum(np.where(np.isnan(bound), -np.inf, bound), ceiling) for bound in bounds
+        np.minimum(np.where(np.isnan(bound), -np.inf, bound), ceiling[:, None]) for bound in bounds
     )
     empty = np.where(room < 0, np.inf, lower[:, 0])
     return NodeBounds(empty, np.where(opened, inside, np.nan), np.where(opened, outside, np.nan))
+
+
+def charged_conjugates(program: Program, t: Vector) -> tuple[Vector, Vector]:
+    """`charged_conjugate` for every row of t; without an intercept, by plain sums."""
+    if program.fit_intercept:
+        heads = [charged_conjugate(program, row) for row in t]
+        return np.array([head[0] for head in heads]), np.array([head[1] for head in heads])
+    loss, y = program.loss, program.y
+    if not np.array_equal(loss.clip(y, t), t):
+        raise ValueError("A dual vector is outside the domain of the conjugate; repair it first.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, size = loss.conjugate(y, t), loss.conjugate_terms(y, t)
+        if program.offset is not None:
+            moved = t * program.offset
+            value, size = value - moved, size + np.abs(moved)
+        # ULPS and a few more roundings a term, then those of an inner product; twice, because
+        # the scale itself is rounded.
+        total = value @ program.weights / program.mass
+        scale = (np.abs(value) + size) @ program.weights / program.mass
+        total = total + 2.0 * gamma(program.n + ULPS + 16) * scale
+        total = total + (2.0 * ULPS + program.n / program.mass) * TINY
+    return np.where(np.isnan(total), np.inf, total), np.full(len(t), np.inf)
 
 
 def _gains(program: Program, t: Vector) -> tuple[Vector, Vector]:

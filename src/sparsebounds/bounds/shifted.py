@@ -46,88 +46,125 @@ def shifted_bound(program: Program, state: States, w: Vector, shift: Vector) -> 
     `w` are any coefficients that are 0 for features that are out; `shift` is at least 0 on the
     open features.
     """
-    live = np.flatnonzero(state >= 0)
-    d = full_shift(program, state, shift)[live]
-    columns = program.matrix.columns(live)
-    ridge = program.ridges[live] + d
-    ridge = ridge - 2.0**-50 * (program.ridges[live] + np.abs(d))
-    possible = program.loss.name == "squared" and program.ball is None
-    if not possible or np.any(ridge <= 0.0) or not _convex(program, columns, d):
-        return -math.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        conjugate, ceiling, scores, radius = _dual(program, columns, live, w[live])
-        pull = scores - d * w[live]
-        radius = radius + 2.0**-50 * (np.abs(scores) + np.abs(d * w[live]))
-        signed = np.where(program.positive[live], -pull, np.abs(pull))
-        reach = np.maximum(signed + radius * MORE, 0.0)
-        gains = np.square(reach) / (2.0 * ridge) * MORE - program.prices[live] * (1.0 - 2.0**-50)
-        inside, opened = state[live] > 0, state[live] == 0
-        room = int(np.count_nonzero(opened))
-        if program.k is not None:
-            taken = int(np.count_nonzero((state > 0) & program.free))
-            if taken > program.k:
-                return math.inf
-            room = min(room, program.k - taken)
-        gain = up(sum_up(gains[inside]) + best_sum_up(gains[opened], 0, room))
-        terms = 0.5 * d * np.square(w[live])
-        moved = -sum_up(-terms) - 2.0**-50 * sum_up(np.abs(terms))
-        size = abs(conjugate) + abs(moved) + abs(gain)
-        bound = -conjugate + moved - gain - 2.0**-50 * size - TINY
-    return -math.inf if math.isnan(bound) else min(float(bound), ceiling)
+    return ShiftedBounds(program).bound(state, w, shift)
 
 
-def _dual(
-    program: Program, columns: Vector, live: Index, w: Vector
-) -> tuple[float, float, Vector, Vector]:
-    """F*(a) rounded up and the bounds' ceiling, X^T a on the live features and a bound of its
-    error, at a = F'(Xw).
+class ShiftedBounds:
+    """`shifted_bound` for many nodes: columns, lengths and Gram matrix are had once.
 
-    The float vector t is not exactly the gradient at w: what they differ by is charged.
+    `columns` are the program's own, all of them, and `gram` the Gram matrix of the centred ones
+    in float64, where they are at hand.
     """
-    z, off = program.matrix.image(live, w)
-    if program.offset is not None:
-        z = z + program.offset
-    raw = program.loss.gradient(program.y, z)
-    t = repair(program, raw)
-    root = np.sqrt(program.F.p) * MORE
-    # z, its difference from y and, with an intercept, the mean that repair takes away.
-    size = np.abs(z) + np.abs(program.y) + np.abs(t)
-    slip = off + 2.0**-48 * size
-    if program.fit_intercept:
-        level = float(np.sum(program.F.p * raw))
-        spread = float(np.sum(program.F.p * (np.abs(raw) + slip))) * MORE
-        shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * spread
-        slip = slip + shared + np.abs(t - (raw - level)) + 2.0**-48 * (np.abs(raw) + abs(level))
-    apart = norm_up(root * slip)
-    conjugate, ceiling = charged_conjugate(program, t)
-    target = np.abs(program.y) if program.offset is None else np.abs(program.y - program.offset)
-    sizes = norm_up(root * np.abs(t)) + norm_up(root * target) + apart
-    conjugate = up(conjugate + apart * sizes * MORE)
-    weighted = program.weights * t
-    scores = (columns.T @ weighted) / program.mass
-    norms, length = program.matrix.norms[live], norm_up(weighted)
-    rounding = gamma(program.n + 8 + program.matrix.entry_roundings) * length / program.mass
-    lengths = np.sqrt(np.square(columns).T @ program.F.p) * (1.0 + 2.0 * gamma(program.n + 8))
-    radius = norms * rounding * MORE + lengths * apart * MORE + TINY
-    return float(conjugate), ceiling, scores, radius
 
+    def __init__(
+        self, program: Program, columns: Vector | None = None, gram: Vector | None = None
+    ) -> None:
+        self.program = program
+        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
+        p = program.F.p
+        self._rows = np.ascontiguousarray(columns.T)
+        self._power = np.square(self._rows) @ p
+        self._centred = self._rows
+        if program.fit_intercept:
+            self._centred = self._rows - (self._rows @ p)[:, None]
+        lengths = np.sqrt(np.square(self._centred) @ p)
+        # Powers of 2 take the columns to about unit length, exactly: their units do not matter.
+        self._unit = np.exp2(-np.round(np.log2(np.where(lengths > 0.0, lengths, 1.0))))
+        self._gram = gram
 
-def _convex(program: Program, columns: Vector, d: Vector) -> bool:
-    """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
-    p, count = program.F.p, columns.shape[1]
-    centred = columns - p @ columns if program.fit_intercept else columns
-    # Powers of 2 take the columns to about unit length, exactly: their units do not matter then.
-    lengths = np.sqrt(p @ np.square(centred))
-    unit = np.exp2(-np.round(np.log2(np.where(lengths > 0.0, lengths, 1.0))))
-    centred, columns, d = centred * unit, columns * unit, d * np.square(unit)
-    trace = float(np.sum(p @ np.square(columns))) * MORE
-    scaled = centred * np.sqrt(p)[:, None]
-    matrix = np.array(scaled.T @ scaled, order="F")
-    # Products and sums of n terms, centring, roots, and the entries themselves.
-    formed = 4.0 * gamma(program.n + 32) * trace
-    np.einsum("ii->i", matrix)[:] -= d
-    total = float(np.sum(np.abs(np.diagonal(matrix)))) * MORE
-    slack = formed + 4.0 * gamma(count + 8) * (total + float(np.sum(np.abs(d)))) + count * TINY
-    np.einsum("ii->i", matrix)[:] -= slack
-    _, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-    return int(failed) == 0
+    def expect(self, entries: int) -> None:
+        """Form the whole Gram matrix now if so many of its entries will be asked for in all."""
+        if self._gram is None and entries > self.program.m**2:
+            self._gram = self._products(np.arange(self.program.m))
+
+    def bound(self, state: States, w: Vector, shift: Vector) -> float:
+        """The bound over the supports of one node."""
+        program = self.program
+        live = np.flatnonzero(state >= 0)
+        d = full_shift(program, state, shift)[live]
+        ridge = program.ridges[live] + d
+        ridge = ridge - 2.0**-50 * (program.ridges[live] + np.abs(d))
+        possible = program.loss.name == "squared" and program.ball is None
+        if not possible or np.any(ridge <= 0.0) or not self._convex(live, d):
+            return -math.inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            conjugate, ceiling, scores, radius = self._dual(live, w)
+            pull = scores - d * w[live]
+            radius = radius + 2.0**-50 * (np.abs(scores) + np.abs(d * w[live]))
+            signed = np.where(program.positive[live], -pull, np.abs(pull))
+            reach = np.maximum(signed + radius * MORE, 0.0)
+            price = program.prices[live] * (1.0 - 2.0**-50)
+            gains = np.square(reach) / (2.0 * ridge) * MORE - price
+            inside, opened = state[live] > 0, state[live] == 0
+            room = int(np.count_nonzero(opened))
+            if program.k is not None:
+                taken = int(np.count_nonzero((state > 0) & program.free))
+                if taken > program.k:
+                    return math.inf
+                room = min(room, program.k - taken)
+            gain = up(sum_up(gains[inside]) + best_sum_up(gains[opened], 0, room))
+            terms = 0.5 * d * np.square(w[live])
+            moved = -sum_up(-terms) - 2.0**-50 * sum_up(np.abs(terms))
+            size = abs(conjugate) + abs(moved) + abs(gain)
+            bound = -conjugate + moved - gain - 2.0**-50 * size - TINY
+        return -math.inf if math.isnan(bound) else min(float(bound), ceiling)
+
+    def _dual(self, live: Index, w: Vector) -> tuple[float, float, Vector, Vector]:
+        """F*(a) rounded up and the bounds' ceiling, X^T a on the live features and a bound of its
+        error, at a = F'(Xw).
+
+        The float vector t is not exactly the gradient at w: what they differ by is charged.
+        """
+        program, used = self.program, np.flatnonzero(w)
+        z, off = program.matrix.image(used, w[used])
+        if program.offset is not None:
+            z = z + program.offset
+        raw = program.loss.gradient(program.y, z)
+        t = repair(program, raw)
+        root = np.sqrt(program.F.p) * MORE
+        # z, its difference from y and, with an intercept, the mean that repair takes away.
+        size = np.abs(z) + np.abs(program.y) + np.abs(t)
+        slip = off + 2.0**-48 * size
+        if program.fit_intercept:
+            level = float(np.sum(program.F.p * raw))
+            spread = float(np.sum(program.F.p * (np.abs(raw) + slip))) * MORE
+            shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * spread
+            slip = slip + shared + np.abs(t - (raw - level)) + 2.0**-48 * (np.abs(raw) + abs(level))
+        apart = norm_up(root * slip)
+        conjugate, ceiling = charged_conjugate(program, t)
+        target = np.abs(program.y) if program.offset is None else np.abs(program.y - program.offset)
+        sizes = norm_up(root * np.abs(t)) + norm_up(root * target) + apart
+        conjugate = up(conjugate + apart * sizes * MORE)
+        weighted = program.weights * t
+        scores = (self._rows[live] @ weighted) / program.mass
+        norms, length = program.matrix.norms[live], norm_up(weighted)
+        rounding = gamma(program.n + 8 + program.matrix.entry_roundings) * length / program.mass
+        lengths = np.sqrt(self._power[live]) * (1.0 + 2.0 * gamma(program.n + 8))
+        radius = norms * rounding * MORE + lengths * apart * MORE + TINY
+        return float(conjugate), ceiling, scores, radius
+
+    def _convex(self, live: Index, d: Vector) -> bool:
+        """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
+        n, count, unit = self.program.n, len(live), self._unit[live]
+        if self._gram is None:
+            matrix = self._products(live)
+        else:
+            matrix = self._gram.ravel().take(live[:, None] * self._gram.shape[1] + live)
+        matrix = (matrix * unit * unit[:, None]).T
+        d = d * np.square(unit)
+        trace = float(np.sum(self._power[live] * np.square(unit))) * MORE
+        # Products and sums of n terms, centring, roots, and the entries themselves.
+        formed = 4.0 * gamma(n + 32) * trace
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal -= d
+        total = float(np.sum(np.abs(diagonal))) * MORE
+        slack = formed + 4.0 * gamma(count + 8) * (total + float(np.sum(np.abs(d)))) + count * TINY
+        diagonal -= slack
+        _, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        return int(failed) == 0
+
+    def _products(self, live: Index) -> Vector:
+        """The Gram matrix of some of the centred columns."""
+        scaled = self._centred[live] * np.sqrt(self.program.F.p)
+        products: Vector = scaled @ scaled.T
+        return products

@@ -21,10 +21,10 @@ from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import dual_point_at, repair
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.many import States, node_bounds
-from sparsebounds.bounds.shifted import shifted_bound
+from sparsebounds.bounds.shifted import ShiftedBounds
 from sparsebounds.program import Program
 
-BATCH = 256
+BATCH = 128
 """Nodes evaluated at a time."""
 
 
@@ -34,20 +34,20 @@ class TreeError(ValueError):
 
 @dataclass(frozen=True)
 class Shift:
-    """A leaf of the squared loss bounded by `shifted_bound`: coefficients, and the diagonal."""
+    """A leaf of the squared loss bounded by `ShiftedBounds`: coefficients, and the diagonal."""
 
     support: npt.NDArray[np.int32]
     values: Vector
     shifted: npt.NDArray[np.int32]
     diagonal: Vector
 
-    def bound(self, program: Program, state: States) -> float:
+    def bound(self, bounds: ShiftedBounds, state: States) -> float:
         """The bound over the supports of a node."""
-        w, diagonal = np.zeros(program.m), np.zeros(program.m)
+        w, diagonal = np.zeros(len(state)), np.zeros(len(state))
         w[self.support], diagonal[self.shifted] = self.values, self.diagonal
         if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
             raise TreeError("a shifted leaf does not fit its node")
-        return shifted_bound(program, state, w, diagonal)
+        return bounds.bound(state, w, diagonal)
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,11 @@ class Tree:
                 waiting[1 + 2 * int(split[node]) + side] = child
 
 
-def tree_bound(program: Program, tree: Tree) -> float:
+def tree_bound(program: Program, tree: Tree, gram: Vector | None = None) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof.
+    TreeError, with a clause, where it is no proof. `gram` is that of the centred columns kept,
+    where it is at hand.
     """
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
@@ -152,20 +153,24 @@ def tree_bound(program: Program, tree: Tree) -> float:
         lower = float(np.min(forced.inside[removed[forced.features]]))
     reduced = program.restricted(tree.kept)
     columns = reduced.matrix.columns(np.arange(reduced.m))
+    shifted = ShiftedBounds(reduced, columns, gram) if tree.shifts else None
+    if shifted is not None:
+        shifted.expect(sum(len(shift.diagonal) ** 2 for shift in tree.shifts.values()))
     ends = np.cumsum(np.maximum(tree.counts, 0))
     batch: list[tuple[int, States, Index, bool]] = []
     for item in tree.nodes(reduced):
         if item[3] or len(item[2]):
             batch.append(item)
         if len(batch) == BATCH:
-            lower = min(lower, _least(reduced, columns, tree, ends, batch))
+            lower = min(lower, _least(reduced, columns, shifted, tree, ends, batch))
             batch = []
-    return min(lower, _least(reduced, columns, tree, ends, batch)) if batch else lower
+    return min(lower, _least(reduced, columns, shifted, tree, ends, batch)) if batch else lower
 
 
 def _least(
     program: Program,
     columns: Vector,
+    shifted: ShiftedBounds | None,
     tree: Tree,
     ends: Index,
     batch: list[tuple[int, States, Index, bool]],
@@ -190,11 +195,11 @@ def _least(
             raise TreeError("a node fixes a feature that is decided already")
         for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
             least = min(least, float(np.min(forced[row, features], initial=np.inf)))
-        if leaf and shift is not None:
+        if leaf and shift is not None and shifted is not None:
             after = state.copy()
             after[inside], after[outside] = 1, -1
             # The node's own dual vector is a bound too, weaker where the shift is sound.
-            least = min(least, max(shift.bound(program, after), float(bounds.lower[row])))
+            least = min(least, max(shift.bound(shifted, after), float(bounds.lower[row])))
     return least
 
 
@@ -206,4 +211,7 @@ def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vec
         z = z + program.offset
     with np.errstate(over="ignore", invalid="ignore"):
         t = program.loss.gradient(program.y, z)
-    return np.stack([repair(program, row) for row in np.where(np.isnan(t), 0.0, t)])
+    t = np.where(np.isnan(t), 0.0, t)
+    if program.fit_intercept:
+        return np.stack([repair(program, row) for row in t])
+    return repair(program, t)

@@ -21,6 +21,7 @@ from sparsebounds.exact.shift import Shifter
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.relaxation.smooth import GramPart
 
 LONG = 500
 """Nodes after which a search is a long one."""
@@ -141,7 +142,9 @@ class ExactSearch:
         found = self.search.incumbent
         model = Model(found.value, self._whole(found.w), found.b, found.eta)
         tree = self.search.record.tree(self.kept, self.removal)
-        lower = tree_bound(self.program, tree)
+        smooth = self.search.bounder.smooth
+        gram = smooth.gram if isinstance(smooth, GramPart) else None
+        lower = tree_bound(self.program, tree, gram)
         return Proof(
             model=model,
             tree=tree,

@@ -7,12 +7,12 @@ relaxation's Newton method until the bound closes the node, or it is clear that 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import Index, Mask, Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted
 from sparsebounds.exact.shift import Shifter
@@ -66,14 +66,12 @@ class RidgeBounder(Bounder):
             room = np.minimum(upper - nodes.lower[rows], self.price)
             going = np.flatnonzero(value - nodes.lower[rows] > SETTLED * room)
             rows, value, points = rows[going], value[going], points.take(going)
-            w = [self._step(nodes.state[i], points.row(j)) for j, i in enumerate(rows.tolist())]
-            made = np.array([trial is not None for trial in w], dtype=np.bool_)
+            w, made = self._steps(nodes.state[rows], points)
             left.append(rows[~made])
             rows, value = rows[made], value[made]
             if len(rows) == 0:
                 break
-            trials = np.stack([trial for trial in w if trial is not None])
-            points = self.smooth.at_many(trials, points.b[made])
+            points = self.smooth.at_many(w[made], points.b[made])
             closed = self._better(nodes, rows, points) >= cutoff
             new = self._primal(nodes.state[rows], points)
             worse = (new > value) & ~closed
@@ -81,6 +79,40 @@ class RidgeBounder(Bounder):
             keep = np.flatnonzero(~(closed | worse))
             rows, value, points = rows[keep], new[keep], points.take(keep)
         return np.sort(np.concatenate((*left, rows)))
+
+    def _steps(self, state: States, points: SmoothPoints) -> tuple[Vector, Mask]:
+        """Full Newton steps on the pieces of h that proximal steps land on, and which were made."""
+        program, metrics = self.program, self.smooth.metrics(points)
+        w, made = np.zeros(points.w.shape), np.zeros(len(state), dtype=np.bool_)
+        proximal = np.broadcast_to(PROXIMAL * metrics, w.shape)
+        for i, pattern in enumerate(self._pieces(state, points.w, points.gradient, metrics)):
+            self.steps += 1
+            trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
+            if trial is not None:
+                w[i], made[i] = trial[0], True
+        return np.where(program.positive, np.maximum(w, 0.0), w), made
+
+    def _pieces(
+        self, state: States, w: Vector, gradient: Vector, metrics: Vector
+    ) -> Iterator[Pattern]:
+        """Row by row, the piece of h that a proximal step lands on (l0 forms)."""
+        assert self.beta is not None
+        program, inside = self.program, state > 0
+        step = 1.0 / np.maximum(metrics, 1e-290)
+        q = w - step * gradient
+        t = self.root * np.where(program.positive, np.maximum(q, 0.0), np.abs(q))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = np.where(t > 0.0, t / self.beta, 0.0) - step * program.ridges
+        active = (inside | ((state == 0) & (u > 0.0))) & ~(program.positive & (q <= 0.0))
+        for i in range(len(state)):
+            some = np.flatnonzero(active[i])
+            held = inside[i, some]
+            full = held | (u[i, some] >= 1.0)
+            # Inside the support either sign will do, unless one is asked for.
+            sign = np.where(held & ~program.positive[some], 0.0, np.sign(q[i, some]))
+            linear = np.where(full, 0.0, self.kink[some] * sign)
+            ridge = np.where(full, program.ridges[some], 0.0)
+            yield Pattern(some, sign, ridge, linear, None, np.inf)
 
     def _better(self, nodes: Bounded, rows: Index, points: SmoothPoints) -> Vector:
         """Keep the points whose bounds are better than their nodes'; the nodes' bounds."""
@@ -90,25 +122,6 @@ class RidgeBounder(Bounder):
         nodes.w[at], nodes.b[at], nodes.lower[at] = points.w[up], points.b[up], value[up]
         nodes.gradient[at] = points.gradient[up]
         return nodes.lower[rows]
-
-    def _step(self, state: States, point: SmoothPoint) -> Vector | None:
-        """A full Newton step on the piece of h that a proximal step lands on."""
-        assert self.beta is not None
-        program, gradient = self.program, point.gradient
-        score = np.where(program.positive, -gradient, np.abs(gradient))
-        moving = (point.w != 0.0) | (score > self.kink)
-        some = np.flatnonzero((state > 0) | ((state == 0) & moving))
-        diagonal = self.smooth.metric(point)
-        step = 1.0 / np.maximum(diagonal[some], 1e-290)
-        penalty = self.penalty(state, program.ridges).part(some)
-        pattern = penalty.pattern(point.w[some] - step * gradient[some], step)
-        pattern = replace(pattern, active=some[pattern.active])
-        self.steps += 1
-        trial = newton_point(self.smooth, point, pattern, PROXIMAL * diagonal)
-        if trial is None:
-            return None
-        w: Vector = np.where(program.positive, np.maximum(trial[0], 0.0), trial[0])
-        return w
 
     def _primal(self, state: States, points: SmoothPoints) -> Vector:
         """The relaxed objective of each row (l0 forms)."""
@@ -139,9 +152,11 @@ class RidgeBounder(Bounder):
         return state
 
     def weights(self, nodes: Bounded, row: int) -> Vector:
-        penalty = self.penalty(nodes.state[row], self.program.ridges)
-        w = np.where(nodes.state[row] < 0, 0.0, nodes.w[row])
-        return np.where(nodes.state[row] < 0, 0.0, penalty.weights(w))
+        state, w = nodes.state[row], nodes.w[row]
+        some = np.flatnonzero((state > 0) | ((state == 0) & (w != 0.0)))
+        u = np.zeros(len(w))
+        u[some] = self.penalty(state, self.program.ridges).part(some).weights(w[some])
+        return u
 
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
         state = nodes.state[row]
@@ -149,11 +164,12 @@ class RidgeBounder(Bounder):
         feature = self.splitting(state, self.weights(nodes, row), self._gains(nodes.gradient[row]))
         out, into = w.copy(), w.copy()
         if feature >= 0 and w[feature] != 0.0:
-            self._move(state, w, float(nodes.b[row]), feature, out, into)
+            self._move(nodes, row, w, feature, out, into)
         if feature >= 0:
             out[feature] = 0.0
-        for start in (out, into):
-            np.copyto(start, np.maximum(start, 0.0), where=self.program.positive)
+        if self.program.positive.any():
+            for start in (out, into):
+                np.copyto(start, np.maximum(start, 0.0), where=self.program.positive)
         return feature, (out, into)
 
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
@@ -168,16 +184,12 @@ class RidgeBounder(Bounder):
         return found
 
     def _move(
-        self, state: States, w: Vector, b: float, feature: int, out: Vector, into: Vector
+        self, nodes: Bounded, row: int, w: Vector, feature: int, out: Vector, into: Vector
     ) -> None:
         """Along the column of the inverse Hessian that belongs to the feature: with it out, the
         other active features are optimal again; with it in, its price is paid already (l0 forms),
         so that only its ridge pulls."""
-        point = self.smooth.at(w, b)
-        diagonal = self.smooth.metric(point)
-        step = np.where(diagonal > 1e-290, 1.0 / np.maximum(diagonal, 1e-290), 1.0)
-        gradient = np.where(state < 0, 0.0, point.gradient)
-        pattern = self.penalty(state, self.program.ridges).pattern(w - step * gradient, step)
+        point, pattern = self._piece(nodes, row, w)
         place = np.flatnonzero(pattern.active == feature)
         column = self._column(point, pattern, int(place[0])) if len(place) else None
         if column is None:
@@ -189,10 +201,24 @@ class RidgeBounder(Bounder):
             slope = np.sqrt(ridge) * self.beta[feature] * np.sign(w[feature])
             into[active] += (slope - ridge * w[feature]) / (1.0 + ridge * own) * column
 
+    def _piece(self, nodes: Bounded, row: int, w: Vector) -> tuple[SmoothPoint, Pattern]:
+        """A node's point, at w, and the piece of h there."""
+        state, b = nodes.state[row], float(nodes.b[row])
+        if isinstance(self.smooth, GramPart) and self.beta is not None:
+            # Features put out since are 0 in w but not in the gradient: near enough for a start.
+            point = SmoothPoint(w, b, np.nan, nodes.gradient[row], 0.0)
+            metric = self.smooth.metric(point)
+            return point, next(self._pieces(state[None], w[None], point.gradient[None], metric))
+        point = self.smooth.at(w, b)
+        diagonal = self.smooth.metric(point)
+        step = np.where(diagonal > 1e-290, 1.0 / np.maximum(diagonal, 1e-290), 1.0)
+        gradient = np.where(state < 0, 0.0, point.gradient)
+        return point, self.penalty(state, self.program.ridges).pattern(w - step * gradient, step)
+
     def _column(self, point: SmoothPoint, pattern: Pattern, place: int) -> Vector | None:
         """One column of the inverse Hessian on a piece of h, features only."""
         count = len(pattern.active)
-        matrix = np.array(self.smooth.system(point, pattern.active)[0], order="F")
+        matrix = self.smooth.system(point, pattern.active)[0].T
         diagonal = np.einsum("ii->i", matrix)
         diagonal += 1e-9 * np.abs(diagonal) + 1e-300
         diagonal[:count] += pattern.ridge
@@ -200,7 +226,7 @@ class RidgeBounder(Bounder):
             matrix[:count, :count] += np.outer(pattern.direction, pattern.direction / pattern.share)
         unit = np.zeros(len(matrix))
         unit[place] = 1.0
-        _, column, failed = lapack.dposv(matrix, unit, lower=1)
+        _, column, failed = lapack.dposv(matrix, unit, lower=1, overwrite_a=1, overwrite_b=1)
         return None if failed or not column[place] > 0.0 else column[:count]
 
     def _solve(self, state: States, start: SmoothPoint, cutoff: float, upper: float) -> SmoothPoint:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from sparsebounds._array import Index, Mask, Vector
 from sparsebounds.bounds.many import States
@@ -36,6 +36,9 @@ EVEN = 0.2
 
 SPARED = 1e-3
 """The part of the largest shift that is kept back, so that rounding cannot make it too large."""
+
+NEARLY = 1e-8
+"""A pivot this small next to its diagonal entry is that of a singular matrix."""
 
 PATIENCE = 12
 """Failures in excess of twice the successes after which no shift is tried any more."""
@@ -81,16 +84,16 @@ class Shifter:
         of the search, but with a shift that `shifted_bound` will find sound."""
         live = np.flatnonzero(state >= 0)
         inside, ridge = state[live] > 0, self.program.ridges[live]
-        matrix = smooth.gram[np.ix_(live, live)]
         lent = np.where(inside, (1.0 - KEPT) * ridge, 0.0)
-        shift = _diagonal(matrix + np.diag(lent), np.flatnonzero(~inside), w[live], u[live])
-        if shift is None or not self._sound(live, inside, shift, lent, np.diagonal(matrix)):
+        matrix = smooth.curbed(live, -lent).gram
+        shift = _diagonal(matrix.T, ~inside, w[live], u[live])
+        size = np.diagonal(matrix) - lent
+        if shift is None or not self._sound(live, inside, shift, lent, size):
             return None
         diagonal = np.zeros(self.program.m)
         diagonal[live[~inside]] = shift
         d = full_shift(self.program, state, diagonal)[live]
-        part = smooth.part(live)
-        part.curb(d)
+        part = smooth.curbed(live, d)
         penalty = replace(bounder.penalty(state, self.program.ridges).part(live), ridge=ridge + d)
 
         def enough(value: float, dual: float) -> bool:
@@ -115,39 +118,33 @@ class Shifter:
         return Shifted(best, diagonal, found.dual)
 
 
-def _diagonal(matrix: Vector, opened: Index, w: Vector, u: Vector) -> Vector | None:
-    """The shift of the open features; None where the matrix is nearly singular."""
-    if len(opened) == 0:
+def _diagonal(matrix: Vector, opened: Mask, w: Vector, u: Vector) -> Vector | None:
+    """The shift of the open features; None where the matrix (column by column) is nearly singular."""
+    size = np.diagonal(matrix)
+    if not opened.any() or np.any(size <= 0.0):
         return None
-    size = np.diagonal(matrix).copy()
-    if np.any(size <= 0.0):
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    if failed or float(np.min(np.square(np.diagonal(factor)) / size)) < NEARLY:
         return None
-    scale = 1.0 / np.sqrt(size)
-    factor, failed = lapack.dpotrf(matrix * scale * scale[:, None], lower=1)
-    if failed or float(np.min(np.diagonal(factor))) < 1e-4:
-        return None
-    inverse, failed = lapack.dpotri(factor, lower=1)
+    inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed:
         return None
-    inverse = (np.tril(inverse) + np.tril(inverse, -1).T) * scale * scale[:, None]
-    among = inverse[np.ix_(opened, opened)]
-    w, u = w[opened], u[opened]
-    undecided = np.where(u > 0.0, w**2 * (1.0 / np.fmax(u, 1e-9) - 1.0), 0.0)
+    undecided = np.zeros(len(w))
+    some = opened & (u > 0.0)
+    undecided[some] = np.square(w[some]) * (1.0 / np.fmax(u[some], 1e-9) - 1.0)
     most = float(np.max(undecided))
-    share = np.minimum(1.0, undecided / most + EVEN) if most > 0.0 else np.ones(len(opened))
-    variance = share / np.diagonal(among)
+    share = np.minimum(1.0, undecided / most + EVEN) if most > 0.0 else np.ones(len(w))
+    variance = np.where(opened, share / np.diagonal(inverse), 0.0)
     root = np.sqrt(variance)
-    balanced = root[:, None] * among * root
-    vector = np.ones(len(opened))
+    vector = opened.astype(np.float64)
     for _ in range(8):
-        vector = balanced @ vector
+        vector = root * blas.dsymv(1.0, inverse, root * vector, lower=1)
         largest = float(np.linalg.norm(vector))
         vector /= largest
     for part in (0.97, 0.9, 0.7, 0.4):
-        shift = part / largest * variance
-        trial = matrix.copy()
-        trial[opened, opened] -= shift
-        if lapack.dpotrf(trial * scale * scale[:, None], lower=1)[1] == 0:
-            kept: Vector = (1.0 - SPARED) * shift
+        trial = np.array(matrix, order="F")
+        np.einsum("ii->i", trial)[:] -= part / largest * variance
+        if lapack.dpotrf(trial, lower=1, overwrite_a=1)[1] == 0:
+            kept: Vector = (1.0 - SPARED) * part / largest * variance[opened]
             return kept
     return None

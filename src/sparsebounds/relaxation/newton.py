@@ -126,10 +126,9 @@ def newton_point(
     """
     active, count = pattern.active, len(pattern.active)
     matrix, right = smooth.system(point, active)
-    matrix = np.array(matrix, order="F")
+    matrix = matrix.T  # symmetric, and now in the order of LAPACK
     diagonal = np.einsum("ii->i", matrix)
     diagonal[:count] += pattern.ridge + proximal[active]
-    right = right.copy()
     right[:count] += proximal[active] * point.w[active] - pattern.linear
     if smooth.has_intercept:
         # A loss may have no curvature here at all (Huber, hinge): keep b near where it is.

@@ -123,8 +123,15 @@ class Smooth(ABC):
         """The diagonal of f'' in w, roughly, and positive where the loss is flat."""
 
     @abstractmethod
+    def metrics(self, points: SmoothPoints) -> Vector:
+        """`metric` for every point, or one row for all."""
+
+    @abstractmethod
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
-        """f'' on the active features (and b, last) and the right side f'' (w, b) - f'."""
+        """f'' on the active features (and b, last) and the right side f'' (w, b) - f'.
+
+        Both are the caller's to change.
+        """
 
     @abstractmethod
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
@@ -196,13 +203,21 @@ class GramPart(Smooth):
     def part(self, index: Index) -> GramPart:
         part = copy.copy(self)
         part._store, part.size = self._rows[index], len(index)
-        part._products = self.gram[np.ix_(index, index)]
+        part._products = self._products.ravel().take(self._places(index))
         part._means, part._linear = self._means[index], self._linear[index]
         return part
 
-    def curb(self, diagonal: Vector) -> None:
-        """Take w.diag(diagonal) w/2 away from f, which must stay convex (a `part` of its own)."""
-        np.einsum("ii->i", self._products)[: self.size] -= diagonal
+    def curbed(self, index: Index, diagonal: Vector) -> GramPart:
+        """f on some of the columns, less w.diag(diagonal) w/2, which must leave it convex.
+
+        It has no predictions.
+        """
+        part = copy.copy(self)
+        part._store, part.size = np.empty((0, self.program.n)), len(index)
+        part._products = self._products.ravel().take(self._places(index))
+        np.einsum("ii->i", part._products)[:] -= diagonal
+        part._means, part._linear = self._means[index], self._linear[index]
+        return part
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
@@ -221,8 +236,16 @@ class GramPart(Smooth):
     def metric(self, point: SmoothPoint) -> Vector:
         return np.diagonal(self.gram)
 
+    def metrics(self, points: SmoothPoints) -> Vector:
+        return np.diagonal(self.gram)
+
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
-        return self.gram[np.ix_(active, active)], self._linear[active]
+        return self._products.ravel().take(self._places(active)), self._linear[active]
+
+    def _places(self, index: Index) -> Index:
+        """Where G on some features lies: one flat index is half the price of a pair."""
+        places: Index = index[:, None] * self._products.shape[1] + index
+        return places
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         step = other.w - point.w
@@ -273,9 +296,18 @@ class GeneralPart(Smooth):
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
+        return self._squares * max(float(np.sum(self._bend(point))), self._least)
+
+    def metrics(self, points: SmoothPoints) -> Vector:
+        assert points.z is not None
+        bend = np.sum(self.program.F.curvature(points.z), axis=1)
+        return np.outer(np.maximum(bend, self._least), self._squares)
+
+    @property
+    def _least(self) -> float:
+        """The curvature granted where there is none."""
         smooth = self.program.loss.smoothness
-        least = FLAT * (1.0 if np.isnan(smooth) else smooth)
-        return self._squares * max(float(np.sum(self._bend(point))), least)
+        return FLAT * (1.0 if np.isnan(smooth) else smooth)
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
