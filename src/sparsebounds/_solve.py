@@ -130,8 +130,8 @@ def solve_program(
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
         models = Search(program, relaxed)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
-        # An exact search comes back for the restarts when it turns out to be a long one.
-        found = models.begin(late, goal) if exact else models.run(late, goal)
+        # An exact search comes back for more models when it turns out to be a long one.
+        found = models.quick(late, goal) if exact else models.run(late, goal)
         model, coef, intercept = as_returned(program, found)
         # The two further relaxations wait where a search is likely to prove more.
         relaxations = [relaxed] if exact or late() else dual_points(program, relaxed)
@@ -147,7 +147,7 @@ def solve_program(
                 math.inf if node_limit is None else node_limit,
                 callback,
                 file,
-                lambda: models.restart(late, goal),
+                lambda: models.run(late, goal),
             )
             if proof.open:
                 unfinished = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import TINY, U, gamma, row_norms_up
+from sparsebounds._rounding import TINY, gamma, row_norms_up
 from sparsebounds.bounds.dual import charged_conjugate, dual_point_at
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.lower import bound_at

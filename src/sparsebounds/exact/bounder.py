@@ -66,6 +66,19 @@ class Shifted:
     lower: float
 
 
+@dataclass(frozen=True)
+class Split:
+    """A chain of splits: each sets one child aside and goes on with the other.
+
+    Split number i, on features[i], sets aside the child with that feature on sides[i] (+1: in,
+    -1: out), to be bounded from w[i]; what the last one goes on with is bounded from w[-1].
+    """
+
+    features: Index
+    sides: Index
+    w: Vector
+
+
 class Bounder(ABC):
     """The relaxation of a program's nodes, on columns held in memory."""
 
@@ -100,6 +113,13 @@ class Bounder(ABC):
     @abstractmethod
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
         """The feature to split a node on (-1: all are decided), where to start with it out, in."""
+
+    def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
+        """How to split a node that has to reach `cutoff`; None where all features are decided."""
+        feature, (out, into) = self.children(nodes, row)
+        if feature < 0:
+            return None
+        return Split(np.array([feature]), np.array([1]), np.stack((into, out)))
 
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
         """A bound that closes a node by moving curvature into the ridge, where there is one."""

@@ -23,7 +23,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 from sparsebounds.relaxation.smooth import GramPart
 
-LONG = 500
+LONG = 2000
 """Nodes after which a search is a long one."""
 
 MARGIN = 0.99

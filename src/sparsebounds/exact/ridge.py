@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import lapack
 
 from sparsebounds._array import Index, Mask, Vector
 from sparsebounds.bounds.many import States
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
+from sparsebounds.exact.piece import Piece
 from sparsebounds.exact.shift import Shifter
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton, newton_point
@@ -23,6 +23,10 @@ from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
 
 QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
+
+PROBES, LIKELY = 8, 0.75
+"""Features that one split decides, and what one of its children must be expected to add to the
+bound, in parts of what is left to prove."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
@@ -38,19 +42,26 @@ class RidgeBounder(Bounder):
         self.kink = np.full(program.m, np.inf) if self.beta is None else self.root * self.beta
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
-        stored = np.where(state < 0, 0.0, w)
-        points = self.smooth.at_many(stored, b)
-        lower, gradient, b = self._values(state, points), points.gradient, points.b.copy()
-        nodes = Bounded(state, stored, b, lower, gradient)
+        points = self.smooth.at_many(w, b)
+        lower = self._values(state, points)
+        nodes = Bounded(state, w.copy(), points.b.copy(), lower, points.gradient)
         hard = np.flatnonzero(lower < cutoff)
-        if self.beta is not None and len(hard):
-            hard = self._together(nodes, hard, points.take(hard), cutoff, upper)
+        if len(hard) == 0:
+            return nodes
+        points = points.take(hard)
+        # A dual vector may come from any w; a solution has its out-features at 0.
+        stray = (state[hard] < 0) & (points.w != 0.0)
+        if stray.any():
+            points = self.smooth.at_many(np.where(stray, 0.0, points.w), points.b)
+            self._better(nodes, hard, points)
+        if self.beta is not None:
+            hard = self._together(nodes, hard, points, cutoff, upper)
         for i in hard.tolist():
-            start = self.smooth.at(stored[i], float(b[i]))
+            start = self.smooth.at(np.where(state[i] < 0, 0.0, nodes.w[i]), float(nodes.b[i]))
             best = self._solve(state[i], start, cutoff, upper)
-            stored[i], b[i] = best.w, best.b
-        if len(hard):
-            self._better(nodes, hard, self.smooth.at_many(stored[hard], b[hard]))
+            self._better(
+                nodes, np.array([i]), self.smooth.at_many(best.w[None], np.array([best.b]))
+            )
         return nodes
 
     def _together(
@@ -159,18 +170,56 @@ class RidgeBounder(Bounder):
         return u
 
     def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
+        split = self._halves(nodes, row, self._piece(nodes, row))
+        if split is None:
+            return -1, (nodes.w[row], nodes.w[row])
+        return int(split.features[0]), (split.w[1], split.w[0])
+
+    def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
+        piece = self._piece(nodes, row)
+        if piece is None or self.beta is None:
+            return self._halves(nodes, row, piece)
+        # The undecided features in the order of their weights, while one child of each is likely
+        # to be closed.
+        out, into = piece.gains()
+        order = np.argsort(-np.abs(piece.w) * piece.ridge / np.fmax(piece.kink, 1e-300))
+        order = order[into[order] > 0.0][:PROBES]
+        need = LIKELY * max(cutoff - float(nodes.lower[row]), 0.0)
+        short = np.flatnonzero(np.maximum(out, into)[order] < need)
+        order = order[: short[0]] if len(short) else order
+        if len(order) == 0:
+            return self._halves(nodes, row, piece)
+        sides = np.where(into[order] >= out[order], 1, -1)
+        return self._chain(nodes, row, piece, order, sides)
+
+    def _halves(self, nodes: Bounded, row: int, piece: Piece | None) -> Split | None:
+        """Two children: the feature of largest weight in, and out."""
         state = nodes.state[row]
-        w = np.where(state < 0, 0.0, nodes.w[row])
         feature = self.splitting(state, self.weights(nodes, row), self._gains(nodes.gradient[row]))
-        out, into = w.copy(), w.copy()
-        if feature >= 0 and w[feature] != 0.0:
-            self._move(nodes, row, w, feature, out, into)
-        if feature >= 0:
-            out[feature] = 0.0
-        if self.program.positive.any():
-            for start in (out, into):
-                np.copyto(start, np.maximum(start, 0.0), where=self.program.positive)
-        return feature, (out, into)
+        if feature < 0:
+            return None
+        if piece is not None and feature in piece.pattern.active:
+            place = np.flatnonzero(piece.pattern.active == feature)
+            return self._chain(nodes, row, piece, place, np.array([1]))
+        w = np.where(state < 0, 0.0, nodes.w[row])
+        w = np.stack((w, w))
+        w[1, feature] = 0.0
+        return Split(np.array([feature]), np.array([1]), w)
+
+    def _chain(self, nodes: Bounded, row: int, piece: Piece, places: Index, sides: Index) -> Split:
+        """Splits on features of a piece, and where its solution moves."""
+        none, active = np.zeros(0, dtype=np.int64), piece.pattern.active
+        starts = np.zeros((len(places) + 1, self.program.m))
+        for i, (place, side) in enumerate(zip(places, sides, strict=True)):
+            one = np.array([place])
+            if side < 0:
+                starts[i, active] = piece.moved(none, one)
+            else:
+                # In the k forms the slope that a feature sheds when it is in is not its own.
+                starts[i, active] = piece.w if self.beta is None else piece.moved(one, none)
+        starts[-1, active] = piece.moved(places[sides < 0], places[sides > 0])
+        starts = np.where(self.program.positive, np.maximum(starts, 0.0), starts)
+        return Split(active[places], sides, starts)
 
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
         state, smooth = nodes.state[row], self.smooth
@@ -183,51 +232,31 @@ class RidgeBounder(Bounder):
         self.shifter.learn(found is not None)
         return found
 
-    def _move(
-        self, nodes: Bounded, row: int, w: Vector, feature: int, out: Vector, into: Vector
-    ) -> None:
-        """Along the column of the inverse Hessian that belongs to the feature: with it out, the
-        other active features are optimal again; with it in, its price is paid already (l0 forms),
-        so that only its ridge pulls."""
-        point, pattern = self._piece(nodes, row, w)
-        place = np.flatnonzero(pattern.active == feature)
-        column = self._column(point, pattern, int(place[0])) if len(place) else None
-        if column is None:
-            return
-        active, own = pattern.active, column[place[0]]
-        out[active] -= w[feature] / own * column
-        if self.beta is not None:
-            ridge = float(self.program.ridges[feature])
-            slope = np.sqrt(ridge) * self.beta[feature] * np.sign(w[feature])
-            into[active] += (slope - ridge * w[feature]) / (1.0 + ridge * own) * column
-
-    def _piece(self, nodes: Bounded, row: int, w: Vector) -> tuple[SmoothPoint, Pattern]:
-        """A node's point, at w, and the piece of h there."""
-        state, b = nodes.state[row], float(nodes.b[row])
-        if isinstance(self.smooth, GramPart) and self.beta is not None:
+    def _piece(self, nodes: Bounded, row: int) -> Piece | None:
+        """The piece of h at a node's solution."""
+        state, b, program = nodes.state[row], float(nodes.b[row]), self.program
+        w = np.where(state < 0, 0.0, nodes.w[row])
+        if isinstance(self.smooth, GramPart):
             # Features put out since are 0 in w but not in the gradient: near enough for a start.
             point = SmoothPoint(w, b, np.nan, nodes.gradient[row], 0.0)
-            metric = self.smooth.metric(point)
-            return point, next(self._pieces(state[None], w[None], point.gradient[None], metric))
-        point = self.smooth.at(w, b)
-        diagonal = self.smooth.metric(point)
-        step = np.where(diagonal > 1e-290, 1.0 / np.maximum(diagonal, 1e-290), 1.0)
-        gradient = np.where(state < 0, 0.0, point.gradient)
-        return point, self.penalty(state, self.program.ridges).pattern(w - step * gradient, step)
-
-    def _column(self, point: SmoothPoint, pattern: Pattern, place: int) -> Vector | None:
-        """One column of the inverse Hessian on a piece of h, features only."""
-        count = len(pattern.active)
-        matrix = self.smooth.system(point, pattern.active)[0].T
+        else:
+            point = self.smooth.at(w, b)
+        metric = self.smooth.metric(point)
+        if self.beta is not None:
+            pattern = next(self._pieces(state[None], w[None], point.gradient[None], metric))
+        else:
+            step = 1.0 / np.maximum(metric, 1e-290)
+            gradient = np.where(state < 0, 0.0, point.gradient)
+            pattern = self.penalty(state, program.ridges).pattern(w - step * gradient, step)
+        active, count = pattern.active, len(pattern.active)
+        matrix, right = self.smooth.system(point, active)
+        right[:count] -= pattern.linear
         diagonal = np.einsum("ii->i", matrix)
-        diagonal += 1e-9 * np.abs(diagonal) + 1e-300
+        diagonal += PROXIMAL * np.abs(diagonal) + 1e-300
         diagonal[:count] += pattern.ridge
         if pattern.direction is not None:
             matrix[:count, :count] += np.outer(pattern.direction, pattern.direction / pattern.share)
-        unit = np.zeros(len(matrix))
-        unit[place] = 1.0
-        _, column, failed = lapack.dposv(matrix, unit, lower=1, overwrite_a=1, overwrite_b=1)
-        return None if failed or not column[place] > 0.0 else column[:count]
+        return Piece.of(pattern, matrix.T, right, program.ridges[active], self.kink[active])
 
     def _solve(self, state: States, start: SmoothPoint, cutoff: float, upper: float) -> SmoothPoint:
         """Newton's method until the dual value settles the node one way or the other."""

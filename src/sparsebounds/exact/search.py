@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index
+from sparsebounds._array import Index, Vector
+from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.checkpoint import SearchState
 from sparsebounds.exact.dial import Outlook, outlook
@@ -146,26 +147,33 @@ class BranchAndBound:
     def _expand(self) -> None:
         assert self.open is not None
         chosen = self._choice()
-        state, w, b, at = [], [], [], []
+        state: list[States] = []
+        w: list[Vector] = []
+        b: list[float] = []
+        at: list[int] = []
         for row in chosen:
-            feature, starts = self.bounder.children(self.open, row)
-            if feature < 0:
+            split = self.bounder.split(self.open, row, self.cutoff)
+            if split is None:
                 # Every feature is decided, and the bound is as high as float64 takes it.
                 self.closed = min(self.closed, float(self.open.lower[row]))
                 continue
-            made = self.record.split(int(self.places[row]), feature)
-            for side, start, node in zip((-1, 1), starts, made, strict=True):
-                child = self.open.state[row].copy()
-                child[feature] = side
+            left, node = self.open.state[row].copy(), int(self.places[row])
+            for feature, side in zip(split.features.tolist(), split.sides.tolist(), strict=True):
+                made = self.record.split(node, feature)
+                child = left.copy()
+                child[feature], left[feature] = side, -side
                 state.append(child)
-                w.append(start)
-                b.append(self.open.b[row])
-                at.append(node)
+                at.append(made[int(side > 0)])
+                node = made[int(side < 0)]
+            state.append(left)
+            at.append(node)
+            w.append(split.w)
+            b += [self.open.b[row]] * len(split.w)
         rest = np.setdiff1d(np.arange(len(self.places)), chosen)
         opened, places = self.open.take(rest), self.places[rest]
         if state:
             found = self.bounder.bound(
-                np.stack(state), np.stack(w), np.array(b), self.cutoff, self.incumbent.value
+                np.stack(state), np.concatenate(w), np.array(b), self.cutoff, self.incumbent.value
             )
             self.nodes += len(state)
             kept, kept_at = self._settle(found, np.array(at))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FEW = 0.5
 """Shifts are tried where fewer features than this part of the rows are left."""
 
-LITTLE = 0.2
+LITTLE = 0.1
 """Nodes with less to prove than this part of a feature's price are left to splitting."""
 
 EVEN = 0.2
@@ -119,7 +119,7 @@ class Shifter:
 
 
 def _diagonal(matrix: Vector, opened: Mask, w: Vector, u: Vector) -> Vector | None:
-    """The shift of the open features; None where the matrix (column by column) is nearly singular."""
+    """The shift of the open features; None where the matrix, in Fortran order, is near singular."""
     size = np.diagonal(matrix)
     if not opened.any() or np.any(size <= 0.0):
         return None

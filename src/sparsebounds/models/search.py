@@ -9,6 +9,7 @@ quadratic is the loss, wherever it is taken: it is formed once, and one refit en
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -75,27 +76,32 @@ class Search:
 
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
-        self.begin(stop, goal)
-        return self.incumbent if self.interrupted else self.restart(stop, goal)
-
-    def begin(self, stop: Callable[[], bool], goal: float) -> Model:
-        """The first part of `run`: from the relaxation and the beam."""
         with self._until(stop, goal) as enough:
             for start in self._starts(enough):
                 if enough():
                     break
                 self.improve(start, enough)
-        return self.incumbent
-
-    def restart(self, stop: Callable[[], bool], goal: float) -> Model:
-        """The second part: from perturbations of the best so far."""
-        with self._until(stop, goal) as enough:
             for support in self._perturbed(enough):
                 if enough():
                     break
                 before = self.incumbent.value
                 if self.model(support).value < before:
                     self.improve(support, enough)
+        return self.incumbent
+
+    def quick(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
+        """The best local optimum from the relaxation's largest features; ends as `run` does.
+
+        In the k forms from the beam too: with a size to keep, descents are stuck more often.
+        """
+        with self._until(stop, goal) as enough:
+            starts: Iterator[Index] = iter(candidate_supports(self.program, self.relaxed))
+            if self.program.k is not None:
+                starts = itertools.chain(starts, self._grown(enough))
+            for start in starts:
+                if enough():
+                    break
+                self.improve(start, enough)
         return self.incumbent
 
     @contextlib.contextmanager
@@ -132,11 +138,16 @@ class Search:
         return self._seen[key]
 
     def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
-        """What the relaxation suggests; then the best of a beam search in its quadratic."""
+        """What the relaxation suggests; then the best of a beam search."""
         program, relaxed = self.program, self.relaxed
         yield from candidate_supports(program, relaxed)
         if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
             yield from primalized_supports(program, relaxed)
+        yield from self._grown(stop)
+
+    def _grown(self, stop: Callable[[], bool]) -> Iterator[Index]:
+        """The best of a beam search in the relaxation's quadratic."""
+        program, relaxed = self.program, self.relaxed
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
         if likely > LARGE:
             return
