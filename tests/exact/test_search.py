@@ -135,3 +135,13 @@ def test_an_interrupt_in_the_middle_of_a_batch_leaves_a_tree(
 def test_node_limits_are_checked() -> None:
     with pytest.raises(ValueError, match="node_limit=0 must be 1 or more"):
         sb.solve([[1.0], [2.0]], [1.0, 0.0], k=1, ridge=1.0, exact=True, node_limit=0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_node_without_open_features_is_solved_exactly(loss: str) -> None:
+    # One feature of length 1e7: the node that has it in is all but closed by its parent's solution.
+    program = random_program(7010, loss=loss, form="l0+ridge")
+    relaxed = relax(program)
+    nothing = refit(program, np.zeros(0, dtype=np.int64))
+    proof = ExactSearch(program, relaxed, nothing, 1e-6).run(lambda: False)
+    assert program.relative(proof.model.value - proof.lower, proof.model.value) <= 1e-6

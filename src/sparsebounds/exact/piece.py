@@ -41,7 +41,9 @@ class Piece:
         cls, pattern: Pattern, matrix: Vector, right: Vector, ridge: Vector, kink: Vector
     ) -> Piece | None:
         """From M, in Fortran order, and r (both may have an intercept last); None if M is not
-        definite. `ridge` and `kink` are those of the active features."""
+        definite, or empty. `ridge` and `kink` are those of the active features."""
+        if len(matrix) == 0:
+            return None
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         if failed:
             return None

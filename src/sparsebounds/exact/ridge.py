@@ -74,7 +74,9 @@ class RidgeBounder(Bounder):
         left: list[Index] = []
         value = self._primal(nodes.state[rows], points)
         for _ in range(QUICK):
-            room = np.minimum(upper - nodes.lower[rows], self.price)
+            # With nothing left to split, there is no later chance to be exact.
+            opened = np.any(nodes.state[rows] == 0, axis=1)
+            room = np.where(opened, np.minimum(upper - nodes.lower[rows], self.price), 0.0)
             going = np.flatnonzero(value - nodes.lower[rows] > SETTLED * room)
             rows, value, points = rows[going], value[going], points.take(going)
             w, made = self._steps(nodes.state[rows], points)
@@ -261,8 +263,11 @@ class RidgeBounder(Bounder):
     def _solve(self, state: States, start: SmoothPoint, cutoff: float, upper: float) -> SmoothPoint:
         """Newton's method until the dual value settles the node one way or the other."""
 
+        opened = bool(np.any(state == 0))
+
         def enough(value: float, dual: float) -> bool:
-            return dual >= cutoff or value - dual <= SETTLED * min(upper - dual, self.price)
+            settled = value - dual <= SETTLED * min(upper - dual, self.price)
+            return dual >= cutoff or (opened and settled)
 
         found = newton(
             self.smooth,
