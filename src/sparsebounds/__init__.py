@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
     from sparsebounds._certify import certify as certify
+    from sparsebounds._path import Path as Path
+    from sparsebounds._path import path as path
     from sparsebounds._rank import RankBounds as RankBounds
     from sparsebounds._rank import rank_bounds as rank_bounds
     from sparsebounds._solution import Solution as Solution
@@ -60,6 +62,8 @@ _HOME: dict[str, str] = {
     "Solution": "sparsebounds._solution",
     "solve": "sparsebounds._solve",
     "certify": "sparsebounds._certify",
+    "Path": "sparsebounds._path",
+    "path": "sparsebounds._path",
     "RankBounds": "sparsebounds._rank",
     "rank_bounds": "sparsebounds._rank",
     "SparseClassifier": "sparsebounds.estimators",

@@ -34,6 +34,13 @@ class Quadratic:
     price: Vector
     positive: Mask
 
+    def value(self, inside: Index) -> float:
+        """The least of q on a support, its prices included; 0 for none."""
+        matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
+        linear = self.linear[inside]
+        fit = -0.5 * float(linear @ np.linalg.solve(matrix, linear)) if len(inside) else 0.0
+        return fit + float(np.sum(self.price[inside]))
+
     def least(self) -> float:
         """The smallest change that counts."""
         alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)

@@ -8,7 +8,7 @@ quadratic is the loss, wherever it is taken: it is formed once, and one refit en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -42,16 +42,27 @@ twice as many undecided features, primalization costs more than it finds."""
 
 
 class Search:
-    """Local search over supports within a pool; every support is refitted once."""
+    """Local search over supports within a pool; every support is refitted once.
 
-    def __init__(self, program: Program, relaxed: Relaxation) -> None:
-        self.program, self.relaxed = program, relaxed
-        self.pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
+    `known` are good supports of a neighbouring problem (another k or l0) on the same data, best
+    first. The beam then goes on from them, and there are fewer restarts: they were made there.
+    """
+
+    def __init__(
+        self, program: Program, relaxed: Relaxation, known: Sequence[Index] = ()
+    ) -> None:
+        self.program, self.relaxed, self.known = program, relaxed, list(known)
+        pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
+        self.pool = np.unique(np.concatenate((pool, *self.known))).astype(np.int64)
         self.fixed = ~program.free[self.pool]
         self._columns = program.matrix.columns(self.pool)
         self._seen: dict[tuple[int, ...], Model] = {}
         self._local: set[tuple[int, ...]] = set()
         self._last: tuple[Model, Quadratic] | None = None
+        self.grown: list[Index] = []
+        """The beam's supports, best first: `known` for a neighbour."""
+
+        self.interrupted = False
         self.incumbent = self.model(np.flatnonzero(program.always))
 
     @property
@@ -87,7 +98,7 @@ class Search:
                 if self.model(support).value < before:
                     self.improve(support, enough)
         except KeyboardInterrupt:
-            pass
+            self.interrupted = True
         return self.incumbent
 
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
@@ -116,20 +127,29 @@ class Search:
         return self._seen[key]
 
     def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
-        """What the relaxation suggests; then the best of a beam search in its quadratic."""
+        """What is known and what the relaxation suggests; then the best of a beam search in its
+        quadratic."""
         program, relaxed = self.program, self.relaxed
+        yield from self.known[:1]
         yield from candidate_supports(program, relaxed)
         if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
             yield from primalized_supports(program, relaxed)
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
         if likely > LARGE:
             return
-        start = np.searchsorted(self.pool, np.flatnonzero(program.always))
-        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE)
-        quadratic = self._quadratic(relaxed.w, relaxed.b, relaxed.eta)
-        grown = beam(quadratic, start, self.fixed, room=room, width=WIDTH, stop=stop)
-        for inside in grown[:GROWN]:
-            yield self.pool[inside]
+        always = np.flatnonzero(program.always)
+        supports = [np.union1d(support, always) for support in self.known] or [always]
+        size = max(map(len, supports))
+        starts = [np.searchsorted(self.pool, one) for one in supports if len(one) == size]
+        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE) - size + len(always)
+        quadratic = (
+            self._around(self.incumbent)
+            if self.exact
+            else self._quadratic(relaxed.w, relaxed.b, relaxed.eta)
+        )
+        beams = beam(quadratic, starts, self.fixed, room=room, width=WIDTH, stop=stop)
+        self.grown = [self.pool[inside] for inside in beams]
+        yield from self.grown[:GROWN]
 
     def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """Where descents end that start near the incumbent of the moment, in its quadratic.
@@ -138,7 +158,7 @@ class Search:
         """
         program, rng = self.program, np.random.default_rng(0)
         large = np.count_nonzero(self.incumbent.w) > LARGE
-        for _ in range(RESTARTS // 4 if large else RESTARTS):
+        for _ in range(RESTARTS // 4 if large or self.known else RESTARTS):
             support = self.incumbent.support
             chosen = support[program.free[support]]
             others = np.setdiff1d(self.pool[~self.fixed], chosen)
