@@ -21,25 +21,26 @@ from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
 
-SIZES = ("ridge", "ball")
+EVERY = list(itertools.product(sorted(REGISTRY), ("ridge", "ball")))
 SAMPLE = make_correlated(60, 25, nonzeros=5, random_state=0)
 
 
 def points(program: Program, path: sb.Path) -> Iterator[tuple[Program, Any]]:
     for point in path:
         yield (
-            program.with_budget(point.k) if point.k is not None else program.with_price(point.l0)
-        ), point
+            (program.with_budget(point.k) if point.k is not None else program.with_price(point.l0)),
+            point,
+        )
 
 
 # Both bounds, at every point.
 
 
-@pytest.mark.parametrize(("loss", "size"), itertools.product(sorted(REGISTRY), SIZES))
+@pytest.mark.parametrize(("loss", "size"), EVERY)
 @pytest.mark.parametrize("kind", ["k", "l0"])
 def test_bounds_enclose_the_optimum_everywhere(loss: str, size: str, kind: str) -> None:
     form: Form = next(f for f in get_args(Form) if f == f"{kind}+{size}")
-    for seed in range(6):
+    for seed in range(4):
         program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
         grid = {"ks": range(program.m + 2)} if kind == "k" else {"l0s": [1.0, 0.1, 0.02, 0.001]}
         path = path_of(program, **grid)
@@ -74,20 +75,13 @@ def test_no_shared_dual_vector_exceeds_an_optimum(seed: int, loss: str, ball: bo
 
 
 def test_a_chord_is_no_lower_bound() -> None:
-    """Why no bound here is interpolated: two equal columns that only together cancel a third."""
-    X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 20.0]])
-    y = np.array([1.0, 1.0, 0.0])
-    path = sb.path(X, y, ks=[0, 1, 2], ridge=1e-6, exact=True, tol=1e-9)
-    assert 0.5 * (path[0].lower + path[2].lower) <= path[1].upper
-    y = X @ np.array([-20.0, -20.0, 1.0])
-    path = sb.path(X, y, ks=[1, 2, 3], ridge=1e-9, exact=True, tol=1e-9)
-    chord = 0.5 * (path.lower[0] + path.lower[2])
-    tangent = sb.relax(Program(X, y, k=2, ridge=1e-9)).lower
-    assert tangent <= path.upper[1]
-    assert chord > 0
+    """Why no bound here is interpolated in k: the first feature gains most."""
+    path = sb.path(np.eye(2), [3.0, 1.0], ks=[0, 1, 2], ridge=0.1)
+    assert path.rel_gap[[0, 2]].max() < 1e-9
+    assert 0.5 * (path.lower[0] + path.lower[2]) > path.upper[1]
 
 
-@pytest.mark.parametrize("grid", [{"ks": range(26)}, {"l0s": np.geomspace(2.0, 1e-3, 12)}])
+@pytest.mark.parametrize("grid", [{"ks": range(14)}, {"l0s": np.geomspace(2.0, 1e-3, 8)}])
 @pytest.mark.parametrize("size", [{"ridge": 0.05}, {"ball": 3.0}])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_never_worse_than_one_relaxation_or_one_solve(
@@ -97,7 +91,7 @@ def test_never_worse_than_one_relaxation_or_one_solve(
     options: dict[str, Any] = {"loss": loss, "fit_intercept": True, "standardize": True, **size}
     path = sb.path(SAMPLE.X, y, **grid, **options)
     scale = path.null
-    for point in path[::4]:
+    for point in path[1::6]:
         one = {"k": point.k} if point.k is not None else {"l0": point.l0}
         alone = sb.solve(SAMPLE.X, y, **one, **options)
         assert point.lower >= alone.relaxation.lower - 1e-6 * scale
@@ -111,9 +105,7 @@ def test_all_proofs_verify_and_only_on_their_data() -> None:
     options: dict[str, Any] = {"ridge": 0.1, "fit_intercept": True, "standardize": True}
     for grid in ({"ks": [0, 2, 5, 40]}, {"l0s": [0.5, 0.1, 0.01]}):
         path = sb.path(SAMPLE.X, SAMPLE.y, sample_weight=weights, **grid, **options)
-        for point, verdict in zip(
-            path, path.verify(SAMPLE.X, SAMPLE.y, weights), strict=True
-        ):
+        for point, verdict in zip(path, path.verify(SAMPLE.X, SAMPLE.y, weights), strict=True):
             assert verdict.ok, verdict.message
             assert verdict.lower == pytest.approx(point.lower, rel=1e-12)
             assert verdict.upper == point.upper
@@ -122,11 +114,11 @@ def test_all_proofs_verify_and_only_on_their_data() -> None:
 
 def test_prices_take_the_best_of_all_dual_vectors() -> None:
     """With many prices the dual vectors of other points raise bounds above what solve proves."""
-    path = sb.path(SAMPLE.X, SAMPLE.y, l0s=np.geomspace(1.0, 0.001, 40), ridge=0.02)
+    path = sb.path(SAMPLE.X, SAMPLE.y, l0s=np.geomspace(1.0, 0.001, 20), ridge=0.02)
     alone = [sb.solve(SAMPLE.X, SAMPLE.y, l0=point.l0, ridge=0.02).lower for point in path]
     gained = (path.lower - alone) / path.null
     assert np.all(gained > -1e-6)
-    assert path.upper == pytest.approx(np.minimum(path.upper, path.upper))
+    assert np.all(path.lower <= path.upper)
     # p is concave and grows with the price, and so is the least of linear functions.
     l0s = path.l0s
     assert l0s is not None
@@ -186,7 +178,7 @@ def test_stop_is_what_it_claims() -> None:
     path = path_of(program, ks=range(26), stop=0.05)
     assert not path.complete
     assert len(path) < 26
-    assert path.message.startswith(f"Stopped early: no model with up to 25 features is better than")
+    assert path.message.startswith("Stopped early: no model with up to 25 features is better than")
     last = path[-1]
     scale = max(abs(last.upper), path.null)
     assert last.upper - whole.upper.min() <= 0.05 * scale

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
     from sparsebounds.estimators import SparseClassifier as SparseClassifier
+    from sparsebounds.estimators import SparseClassifierCV as SparseClassifierCV
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
+    from sparsebounds.estimators import SparseRegressorCV as SparseRegressorCV
     from sparsebounds.estimators import SparseSelector as SparseSelector
     from sparsebounds.exact.near import NearOptimal as NearOptimal
     from sparsebounds.exact.near import near_optimal as near_optimal
@@ -67,7 +69,9 @@ _HOME: dict[str, str] = {
     "RankBounds": "sparsebounds._rank",
     "rank_bounds": "sparsebounds._rank",
     "SparseClassifier": "sparsebounds.estimators",
+    "SparseClassifierCV": "sparsebounds.estimators",
     "SparseRegressor": "sparsebounds.estimators",
+    "SparseRegressorCV": "sparsebounds.estimators",
     "SparseSelector": "sparsebounds.estimators",
     "NearOptimal": "sparsebounds.exact.near",
     "near_optimal": "sparsebounds.exact.near",

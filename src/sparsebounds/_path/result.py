@@ -195,9 +195,7 @@ class Path(Sequence[PathPoint]):
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
     ) -> tuple[Verdict, ...]:
         """Recompute all bounds from the certificates and the data alone, one verdict a point."""
-        return tuple(
-            point.certificate.verify(X, y, sample_weight, offset) for point in self.points
-        )
+        return tuple(point.certificate.verify(X, y, sample_weight, offset) for point in self.points)
 
     def label(self, feature: int) -> str:
         """A feature's name, or its number."""

@@ -9,7 +9,7 @@ features, S_j / (2 ridge) or sqrt(ball S_j),
 because a support has exactly j features for one j, and R_j grows with j. Every a found anywhere on
 the path is used at every point of it. c_a(k) is at least the tangent max_l0 [D(a; l0) - l0 k], as
 S_k = min_l0 [l0 k + sum_i max(0, q_i - l0)]: tangents in k add nothing. A chord between the bounds
-at two k's is no lower bound: p is not convex in k, and p** lies below its chords.
+at two k's is no lower bound: p** is convex in k, and so lies below its chords.
 
 Only c_a at the cells is kept of a vector: the budgets asked for; with prices 0, 1, ..., J - 1 and
 "J or more", bounded by l0 J plus c_a at all features.

@@ -48,9 +48,7 @@ class Search:
     first. The beam then goes on from them, and there are fewer restarts: they were made there.
     """
 
-    def __init__(
-        self, program: Program, relaxed: Relaxation, known: Sequence[Index] = ()
-    ) -> None:
+    def __init__(self, program: Program, relaxed: Relaxation, known: Sequence[Index] = ()) -> None:
         self.program, self.relaxed, self.known = program, relaxed, list(known)
         pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
         self.pool = np.unique(np.concatenate((pool, *self.known))).astype(np.int64)
