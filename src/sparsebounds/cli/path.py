@@ -161,8 +161,9 @@ def prices(text: str) -> list[float]:
             raise InputError(
                 f"--l0s {text!r}: write 1:0.001:30 or 1,0.1,0.01, with prices greater than 0."
             )
-        count = int(numbers[2]) if len(numbers) == 3 else PRICES
-        found += numbers if len(numbers) == 1 else np.geomspace(*numbers[:2], count).tolist()
+        first, last, count = (*numbers, *(numbers[0], PRICES)[len(numbers) - 1 :])
+        many = 1 if len(numbers) == 1 else max(1, int(count))
+        found += np.geomspace(first, last, many).tolist()
     return found
 
 
