@@ -1,7 +1,8 @@
 """The walk along the grid: budgets ascending or prices descending, each point from the last.
 
 relax    from the last point's relaxed solution and dual vector, on the columns read so far
-model    from the last point's models: the beam goes on from where it stood
+model    from the last point's models: the beam goes on from where it stood. At the end of a walk
+         in k, back down: the next larger model without its least feature, and swaps
 bounds   at the end, every point takes the best of all dual vectors (`shared`) and of all models.
          In k: a model with fewer features is feasible for a larger k, so objectives never grow.
          In l0: every model is feasible at every price, and its value is linear in the price
@@ -24,7 +25,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,7 @@ class Walk:
                     reason = self.settled()
                     if reason:
                         break
+                self.back()
             except KeyboardInterrupt:
                 self.interrupted = True
                 if not self.rows:
@@ -269,6 +271,23 @@ class Walk:
         """The model as the user gets it, or an earlier one where that is better."""
         found = Fitted.of(program, *as_returned(program, model))
         return found.or_better(program, (row.fitted for row in self.rows[::-1]))
+
+    def back(self) -> None:
+        """In k: from larger models to smaller ones, which may beat what growing found."""
+        if self.by_price or len(self.rows) < 2 or self.last is None:
+            return
+        search = Search(self.rows[-1].program, self.last, [row.fitted.support for row in self.rows])
+        for i in range(len(self.rows) - 2, -1, -1):
+            if self.late() or self.interrupted:
+                break
+            row, larger = self.rows[i], self.rows[i + 1].fitted
+            most = larger.counted - min(larger.counted, int(row.value))
+            start = search.model(larger.support)
+            found = Fitted.of(row.program, *as_returned(row.program, search.shrunk(start, most)))
+            self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
+        for i in range(1, len(self.rows)):
+            row, smaller = self.rows[i], self.rows[i - 1].fitted
+            self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [smaller]))
 
     def searched(
         self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof

@@ -77,7 +77,7 @@ def path(
 
     Example: sparsebounds path patients.csv --target survival --ks 1:15 --plot path.png
     """
-    from sparsebounds._path import PathProgress, path_of
+    from sparsebounds._path import path_of
     from sparsebounds.relaxation import Progress
 
     with sentences():

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Quadratic, after, descend, moves
+from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -56,6 +56,7 @@ class Search:
         self._columns = program.matrix.columns(self.pool)
         self._seen: dict[tuple[int, ...], Model] = {}
         self._local: set[tuple[int, ...]] = set()
+        self._visited: set[bytes] = set()
         self._last: tuple[Model, Quadratic] | None = None
         self.grown: list[Index] = []
         """The beam's supports, best first: `known` for a neighbour."""
@@ -102,7 +103,9 @@ class Search:
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
         """Go from a support to a local optimum, or to where an earlier descent came by."""
         if self.exact:
-            self.model(self._descend(self._around(self.incumbent), support, stop))
+            end = self._descend(self._around(self.incumbent), support, stop)
+            if end is not None:
+                self.model(end)
             return
         model: Model | None = self.model(support)
         while model is not None and not stop():
@@ -111,6 +114,16 @@ class Search:
                 return
             self._local.add(key)
             model = self._step(model, stop)
+
+    def shrunk(self, model: Model, count: int) -> Model:
+        """A model with `count` free features less: those of least loss dropped, then swaps."""
+        quadratic, inside = self._around(model), np.searchsorted(self.pool, model.support)
+        for _ in range(count):
+            here = around(quadratic, inside, self.fixed)
+            loss = np.where(self.fixed[inside], np.inf, here.x**2 / here.spread)
+            inside = np.delete(inside, np.argmin(loss))
+        end = descend(quadratic, inside, self.fixed, room=0)
+        return self.model(self.pool[inside if end is None else end])
 
     def model(self, support: Index) -> Model:
         """The refit of a support of pool features."""
@@ -152,9 +165,11 @@ class Search:
     def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """Where descents end that start near the incumbent of the moment, in its quadratic.
 
-        Some of its features, at random (seeded), are exchanged for others of the pool.
+        Some of its features, at random (seeded), are exchanged for others of the pool. Neighbours
+        on a path draw differently, as they hand on what they find.
         """
-        program, rng = self.program, np.random.default_rng(0)
+        program = self.program
+        rng = np.random.default_rng(len(self.known[0]) if self.known else 0)
         large = np.count_nonzero(self.incumbent.w) > LARGE
         for _ in range(RESTARTS // 4 if large or self.known else RESTARTS):
             support = self.incumbent.support
@@ -167,7 +182,9 @@ class Search:
             kept = rng.permutation(chosen)[: len(chosen) - count]
             start = np.concatenate((kept, rng.choice(others, count, replace=False)))
             start = np.union1d(start, support[~program.free[support]])
-            yield self._descend(self._around(self.incumbent), start, stop)
+            end = self._descend(self._around(self.incumbent), start, stop)
+            if end is not None:
+                yield end
 
     def _room(self, support: Index) -> int:
         """How many features may be added to a support."""
@@ -175,15 +192,21 @@ class Search:
         counted = int(np.count_nonzero(program.free[support]))
         return len(self.pool) if program.k is None else program.k - counted
 
-    def _descend(self, quadratic: Quadratic, support: Index, stop: Callable[[], bool]) -> Index:
+    def _descend(
+        self, quadratic: Quadratic, support: Index, stop: Callable[[], bool]
+    ) -> Index | None:
+        """Where a descent ends; None where it joins an earlier one in the same quadratic."""
         inside, room = np.searchsorted(self.pool, support), self._room(support)
-        return self.pool[descend(quadratic, inside, self.fixed, room=room, stop=stop)]
+        visited = self._visited if self.exact else None
+        end = descend(quadratic, inside, self.fixed, room=room, stop=stop, visited=visited)
+        return None if end is None else self.pool[end]
 
     def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
         """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
         quadratic, support = self._around(model), model.support
         threshold = model.value - 1e-13 * abs(model.value)
-        other = self.model(self._descend(quadratic, support, stop))
+        end = self._descend(quadratic, support, stop)
+        other = model if end is None else self.model(end)
         if other.value < threshold:
             return other
         inside = np.searchsorted(self.pool, support)
