@@ -285,9 +285,6 @@ class Walk:
             start = search.model(larger.support)
             found = Fitted.of(row.program, *as_returned(row.program, search.shrunk(start, most)))
             self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
-        for i in range(1, len(self.rows)):
-            row, smaller = self.rows[i], self.rows[i - 1].fitted
-            self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [smaller]))
 
     def searched(
         self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof
@@ -331,12 +328,14 @@ class Walk:
             cause = "Interrupted" if self.interrupted else "The time limit was reached"
             left = len(self.grid) - len(self.rows)
             reason = f"{cause} with {left} point{'s' * (left != 1)} left to do."
-        points = []
+        points: list[PathPoint] = []
+        smaller: list[Fitted] = []
         for row in self.rows:
             proof = self.shared.better(row.program, row.proof)
-            fitted = row.fitted
-            if self.by_price:  # in k, models of later points have too many features
-                fitted = fitted.or_better(row.program, (other.fitted for other in self.rows))
+            # In k, models of later points have too many features.
+            others = [other.fitted for other in self.rows] if self.by_price else smaller[-1:]
+            fitted = row.fitted.or_better(row.program, others)
+            smaller.append(fitted)
             points.append(PathPoint.of(row, fitted, proof, self.tol))
         return Path(
             points=tuple(points),

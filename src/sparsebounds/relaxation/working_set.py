@@ -133,6 +133,7 @@ class _Run:
         self._first_pass = program.matrix.passes
         self.warm = start is not None and workspace is not None
         self.workspace = Workspace(program) if workspace is None else workspace
+        self.workspace.check(program)
         self.smooth: Smooth = self.workspace.smooth
         self.steps = self.rounds = 0
         # A Gram matrix of so many columns costs less than a pass over X.
@@ -154,8 +155,8 @@ class _Run:
         always = program.always.astype(np.float64)
         self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
         # On the same data the start's dual vector is one of this program, scored already.
-        known = start.point if self.warm and start is not None else None
-        self.last = self.top = self._score(z) if known is None else self._rated(known)
+        taken = start is not None and self.workspace.scored(start.point)
+        self.last = self.top = self._rated(start.point) if start and taken else self._score(z)
         self._proof: tuple[DualPoint, float] | None = None
         # A response the null model fits exactly leaves nothing but rounding to be relative to:
         # residuals of 1e-14 of the response, and the underflow of their squares.
@@ -366,6 +367,7 @@ class _Run:
             # With k = 0 any price that no feature would pay is a multiplier.
             multiplier = 0.5 * best.beta**2 if program.k else math.inf
         point, dual_value = self.proof()
+        self.workspace.keep(point)
         gap = self.proved_gap()
         met = gap <= self.tol
         if not met:
