@@ -281,10 +281,14 @@ class Walk:
             if self.late() or self.interrupted:
                 break
             row, larger = self.rows[i], self.rows[i + 1].fitted
-            most = larger.counted - min(larger.counted, int(row.value))
-            start = search.model(larger.support)
-            found = Fitted.of(row.program, *as_returned(row.program, search.shrunk(start, most)))
-            self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
+            surplus = max(0, larger.counted - int(row.value))
+            model = Model(larger.upper, larger.full(self.program.m), larger.b, math.nan)
+            if self.program.ball is not None:  # its multiplier is not at hand
+                model = search.model(larger.support)
+            support = search.shrunk(model, surplus)
+            if not np.array_equal(support, row.fitted.support):
+                found = Fitted.of(row.program, *as_returned(row.program, search.model(support)))
+                self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
 
     def searched(
         self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof

@@ -115,15 +115,15 @@ class Search:
             self._local.add(key)
             model = self._step(model, stop)
 
-    def shrunk(self, model: Model, count: int) -> Model:
-        """A model with `count` free features less: those of least loss dropped, then swaps."""
+    def shrunk(self, model: Model, count: int) -> Index:
+        """The support with `count` free features less: those of least loss dropped, then swaps."""
         quadratic, inside = self._around(model), np.searchsorted(self.pool, model.support)
         for _ in range(count):
             here = around(quadratic, inside, self.fixed)
             loss = np.where(self.fixed[inside], np.inf, here.x**2 / here.spread)
             inside = np.delete(inside, np.argmin(loss))
         end = descend(quadratic, inside, self.fixed, room=0)
-        return self.model(self.pool[inside if end is None else end])
+        return self.pool[inside if end is None else end]
 
     def model(self, support: Index) -> Model:
         """The refit of a support of pool features."""
