@@ -304,7 +304,7 @@ def test_empty_cells(refused: Callable[..., str], tmp_path: Path) -> None:
     assert "X holds NaN in column 'b'" in refused("solve", data, "--target", "y")
 
 
-@pytest.mark.parametrize("command", ["solve", "certify", "demo", "verify"])
+@pytest.mark.parametrize("command", ["solve", "path", "certify", "demo", "verify"])
 def test_help_has_an_example(invoke: Invoke, command: str) -> None:
     assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))
 

@@ -9,6 +9,7 @@ import typer
 from sparsebounds._version import __version__
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.path import path
 from sparsebounds.cli.reproduce import reproduce
 from sparsebounds.cli.solve import solve
 from sparsebounds.cli.verify import verify
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(path)
 app.command()(certify)
 app.command()(verify)
 app.command()(reproduce)
