@@ -11,6 +11,8 @@ The JSON document, version 1:
     classes      two labels, the second for positive predictions; null for a real response
     bounds       lower and upper: the best possible objective is between; null where unknown
     parameters   the problem that was solved, as the options of `sparsebounds solve`
+    table        how the table was read: `choice`, the other options, and `columns`, each with its
+                 categories and what fills its gaps; null where the data were arrays
     made_by      the version of sparsebounds
 """
 
@@ -29,9 +31,9 @@ from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds._files import write_atomically
 from sparsebounds._version import __version__
-from sparsebounds.cli._data import load_arrays
-from sparsebounds.cli._options import Parameters
 from sparsebounds.cli._output import finite
+from sparsebounds.cli._parameters import Parameters
+from sparsebounds.tables import Choice, Recipe, load_arrays
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -55,6 +57,10 @@ class SavedModel:
     upper: float = math.nan
     parameters: Parameters | None = None
     """The problem it was fitted to; None where the file does not say."""
+
+    choice: Choice | None = None
+    recipe: Recipe | None = None
+    """How the table was read; None where the data were arrays."""
 
     def placed(self, program: Program) -> tuple[Vector, float]:
         """The coefficients, one a column of the program's data, and the intercept."""
@@ -106,15 +112,24 @@ def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
         "classes": model.classes,
         "bounds": {"lower": model.lower, "upper": model.upper},
         "parameters": stated,
+        "table": _table_document(model),
         "made_by": f"sparsebounds {__version__}",
     }
     write_atomically(path, json.dumps(finite(document), indent=1, allow_nan=False) + "\n")
+
+
+def _table_document(model: SavedModel) -> dict[str, Any] | None:
+    if model.choice is None or model.recipe is None:
+        return None
+    return {"choice": asdict(model.choice), "columns": model.recipe.document()}
 
 
 def load_model(path: Path) -> SavedModel:
     """The model in a file of any of the three kinds; InputError, naming what is wrong."""
     if not path.exists():
         raise InputError(f"{path} does not exist.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file.")
     if path.suffix == ".npy":
         return _from_array(path)
     return _from_json(path) if path.suffix == ".json" else _from_csv(path)
@@ -196,6 +211,7 @@ def _from_document(document: Any) -> SavedModel:
     ):
         raise InputError("classes must be null or two labels.")
     bounds = _record(document, "bounds")
+    choice, recipe = _table(document)
     return SavedModel(
         features=tuple(names),
         coef=tuple(_number(value, f"coef[{i}]") for i, value in enumerate(coef)),
@@ -204,6 +220,8 @@ def _from_document(document: Any) -> SavedModel:
         lower=_bound(bounds, "lower"),
         upper=_bound(bounds, "upper"),
         parameters=_parameters(document),
+        choice=choice,
+        recipe=recipe,
     )
 
 
@@ -219,6 +237,31 @@ def _parameters(document: dict[str, Any]) -> Parameters:
     for name in ("always", "never"):
         stated[name] = tuple(_list(stated, name, "parameters."))
     return Parameters(**stated)
+
+
+def _table(document: dict[str, Any]) -> tuple[Choice | None, Recipe | None]:
+    if document.get("table") is None:
+        return None, None
+    table = _record(document, "table")
+    stated = _record(table, "choice")
+    if stated.keys() != {field.name for field in fields(Choice)}:
+        raise InputError("table.choice must hold the options of a table, all of them.")
+    for name in ("features", "exclude", "categorical"):
+        stated[name] = tuple(map(str, _list(stated, name, "table.choice.")))
+    wanted: dict[str, Any] = {
+        "target": str,
+        "weights": str,
+        "offset": str,
+        "impute": str,
+        "test": (int, float),
+        "one_hot": bool,
+        "drop_missing": bool,
+        "seed": int,
+    }
+    for name, kinds in wanted.items():
+        if not isinstance(stated[name], kinds) and (stated[name] is not None or kinds is bool):
+            raise InputError(f"table.choice.{name} is of the wrong kind.")
+    return Choice(**stated), Recipe.of(table.get("columns"))
 
 
 def _column(wanted: str | int, program: Program) -> int:
