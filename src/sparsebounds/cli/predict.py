@@ -60,9 +60,9 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
         Column,
         Recipe,
         as_numbers,
-        check_column,
         check_file,
         check_gaps,
+        did_you_mean,
         not_a_number_is_missing,
         read_frame,
         refuse_infinite,
@@ -80,7 +80,11 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     offset = None if model.choice is None else model.choice.offset
     needed = [column.name for column in recipe.columns] + ([offset] if offset else [])
     for name in needed:
-        check_column("The model needs", name, frame.columns, path)
+        if name not in frame.columns:
+            raise InputError(
+                f"The model needs the column {name!r}, which {path} does not have."
+                f"{did_you_mean(name, frame.columns)}"
+            )
     frame = not_a_number_is_missing(frame.select(needed))
     refuse_infinite(frame, path)
     unfilled = [column.name for column in recipe.columns if column.fill is None]

@@ -11,7 +11,9 @@ import codecs
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -36,12 +38,12 @@ class Dialect:
     """The names in the first row, without spaces around them."""
 
     plain: bool
-    """Whether the file can be read as it is: UTF-8 with line feeds."""
+    """Whether its bytes can be read as they are: UTF-8 with line feeds."""
 
 
 def sniff(path: Path) -> Dialect:
     """The dialect of a text file, from its first rows; InputError where it is no text table."""
-    with opened(path) as stream:
+    with unpacking(path), opened(path) as stream:
         first = stream.readline()
         sample = first + stream.read(SAMPLE)
     if not sample.strip():
@@ -65,11 +67,24 @@ def sniff(path: Path) -> Dialect:
     return Dialect(separator, encoding, header, encoding == "utf-8-sig" and "\r" not in _ends(text))
 
 
+def packed(path: Path) -> bool:
+    """Whether a file is gzip'd."""
+    with path.open("rb") as stream:
+        return stream.read(2) == GZIP
+
+
 def opened(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked where it is gzip'd."""
-    with path.open("rb") as stream:
-        packed = stream.read(2) == GZIP
-    return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]
+    return gzip.open(path) if packed(path) else path.open("rb")  # type: ignore[return-value]
+
+
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """A sentence where a gzip'd file is cut or damaged."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path} cannot be unpacked: it is cut or damaged ({error}).") from error
 
 
 def uneven_row(path: Path, dialect: Dialect) -> str:
@@ -81,14 +96,14 @@ def uneven_row(path: Path, dialect: Dialect) -> str:
             for line, row in _rows(text, dialect.separator):
                 if row and len(row) != wanted:
                     fields = f"{len(row)} field{'s' * (len(row) != 1)}"
-                    return f"line {line} has {fields}, but the header has {wanted}"
+                    return f"line {line} has {fields}, but the header {wanted}"
         except csv.Error as error:
-            return str(error)
+            return f"its quotation marks do not match ({error})"
     return ""
 
 
 def _rows(text: IO[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text, delimiter=separator)
+    reader = csv.reader(text, delimiter=separator, strict=True)
     for row in reader:
         yield reader.line_num, row
 
@@ -124,6 +139,8 @@ def _separator(lines: list[str], usual: str) -> str:
 
 
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
+    if not any(header):
+        raise InputError(f"The first line of {path} is empty; it must hold the columns' names.")
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         raise InputError(

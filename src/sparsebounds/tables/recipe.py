@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_CATEGORIES = 50
-"""Values of a text column that --one-hot takes on; --categorical takes any number."""
+"""Values of a text column that --one-hot takes on, if they are not more than half the rows;
+--categorical takes any number."""
 
 DATE = r"^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 COMMA_NUMBER = r"^[-+]?[\d,]+(\.\d+)?$"
@@ -144,7 +145,7 @@ def as_numbers(series: pl.Series, path: Path) -> pl.Series:
         return series
     if not _is_number(series.dtype):
         raise InputError(
-            f"Column {series.name!r} of {path} holds {_kind(series)}, but the model needs numbers."
+            f"Column {series.name!r} of {path} holds {_kind(series)}; it must hold numbers."
         )
     return series.cast(pl.Float64)
 
@@ -181,6 +182,12 @@ def _refuse_kinds(
     frame: pl.DataFrame, features: list[str], categorical: set[str], choice: Choice, path: Path
 ) -> None:
     """InputError for columns that are neither numbers nor to be encoded."""
+    nested = [name for name in features if _is_compound(frame[name].dtype)]
+    if nested:
+        raise InputError(
+            f"{path} has lists, records or bytes in {_named(nested)}; leave such columns out with "
+            "--exclude."
+        )
     other = [n for n in features if n not in categorical and not _is_number(frame[n].dtype)]
     dates = [name for name in other if _looks_like(frame[name], DATE)]
     if dates:
@@ -202,12 +209,12 @@ def _refuse_kinds(
             f"some of them with --categorical NAMES), or leave them out with --exclude."
         )
     for name in other:
-        count = frame[name].n_unique()
-        if count > MOST_CATEGORIES:
+        count, most = frame[name].n_unique(), min(MOST_CATEGORIES, max(2, frame.height // 2))
+        if count > most:
             raise InputError(
                 f"Column {name!r} of {path} has {count} different values in {frame.height} rows, "
-                f"more than --one-hot encodes ({MOST_CATEGORIES}); leave it out with --exclude, "
-                "or name it in --categorical."
+                f"more than --one-hot encodes ({most}); leave it out with --exclude, or name it in "
+                "--categorical."
             )
 
 
@@ -228,6 +235,12 @@ def _is_number(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == pl.Boolean)
 
 
+def _is_compound(dtype: Any) -> bool:
+    import polars as pl
+
+    return bool(dtype.is_nested() or dtype in (pl.Binary, pl.Object))
+
+
 def _looks_like(series: pl.Series, pattern: str) -> bool:
     """Whether every value matches; dates and times, by their type, match the pattern of dates."""
     import polars as pl
@@ -241,12 +254,10 @@ def _looks_like(series: pl.Series, pattern: str) -> bool:
 def _kind(series: pl.Series) -> str:
     import polars as pl
 
-    if series.dtype == pl.Null:
-        return "nothing"
     if series.dtype.is_temporal():
         return "dates or times"
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
-        return str(series.dtype)
+    if series.dtype == pl.Null or _is_compound(series.dtype):
+        return "nothing" if series.dtype == pl.Null else "lists, records or bytes"
     count = series.drop_nulls().n_unique()
     return f"text, {count} value{'s' * (count != 1)}" if count else "nothing"
 

@@ -1,7 +1,7 @@
 """Tables in text files: CSV, TSV and their kin, plain or gzip'd, by polars.
 
 What polars leaves as text is looked at again: numbers with spaces or a plus sign, and, where the
-separator is not a comma, numbers with a decimal comma.
+separator is not a comma, numbers with a decimal comma; and True and False.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparsebounds._errors import InputError
-from sparsebounds.tables.dialect import Dialect, opened, sniff, uneven_row
+from sparsebounds.tables.dialect import Dialect, opened, packed, sniff, uneven_row, unpacking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 MISSING = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 """Cells that stand for a missing value, beside empty ones."""
 
+GUESSED = 1000
+"""Rows from which types are guessed; where a later row does not fit, all rows are looked at,
+which takes five times as long."""
+
+TRUTHS = {"true": True, "false": False}
 DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
 INTEGER = r"^\s*[-+]?\d+\s*$"
 
@@ -38,7 +43,8 @@ def read_text(path: Path) -> tuple[pl.DataFrame, list[str]]:
         notes.append(f"{path} was read with decimal commas.")
     if frame.width and frame[frame.columns[-1]].null_count():
         _refuse_uneven(path, dialect)
-    frame = _without_row_numbers(path, _without_blank_rows(frame), notes)
+    frame = _without_blank_rows(path, frame, notes)
+    frame = _without_unnamed(path, frame, notes)
     return _numbers(frame), notes
 
 
@@ -46,15 +52,22 @@ def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.
     """As polars reads it, with the header's own names; UnicodeDecodeError where not UTF-8."""
     import polars as pl
 
-    try:
-        frame = pl.read_csv(
-            path if dialect.plain else io.BytesIO(_as_utf8(path, dialect.encoding)),
+    def read(rows: int | None) -> pl.DataFrame:
+        plain = dialect.plain and not packed(path)
+        return pl.read_csv(
+            path if plain else io.BytesIO(_as_utf8(path, dialect)),
             separator=dialect.separator,
             null_values=MISSING,
-            infer_schema_length=None,
+            infer_schema_length=rows,
             decimal_comma=decimal_comma,
         )
-    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+
+    try:
+        try:
+            frame = read(GUESSED)
+        except pl.exceptions.PolarsError:
+            frame = read(None)
+    except (pl.exceptions.PolarsError, OSError) as error:
         if "utf-8" in str(error) and dialect.encoding != "cp1252":
             raise UnicodeDecodeError("utf-8", b"", 0, 1, str(error)) from error
         _refuse_uneven(path, dialect)
@@ -67,9 +80,12 @@ def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.
     return frame
 
 
-def _as_utf8(path: Path, encoding: str) -> bytes:
-    with opened(path) as stream:
-        text = stream.read().decode(encoding, errors="replace")
+def _as_utf8(path: Path, dialect: Dialect) -> bytes:
+    with unpacking(path), opened(path) as stream:
+        content = stream.read()
+    if dialect.plain:
+        return content
+    text = content.decode(dialect.encoding, errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n").encode()
 
 
@@ -77,8 +93,8 @@ def _refuse_uneven(path: Path, dialect: Dialect) -> None:
     clause = uneven_row(path, dialect)
     if clause:
         raise InputError(
-            f"{path} has rows of unequal length: {clause}. Mend that row, or put quotes around "
-            "a cell that holds the separator."
+            f"{path} cannot be read row by row: {clause}. Mend that row; a cell that holds the "
+            "separator needs quotation marks around it."
         )
 
 
@@ -99,20 +115,27 @@ def _decimal_commas(frame: pl.DataFrame, separator: str) -> bool:
     return False
 
 
-def _without_blank_rows(frame: pl.DataFrame) -> pl.DataFrame:
+def _without_blank_rows(path: Path, frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     import polars as pl
 
-    if all(column.null_count() for column in frame):
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return frame
+    if not all(column.null_count() for column in frame):
+        return frame
+    kept = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    blank = frame.height - kept.height
+    if blank:
+        notes.append(f"{blank} row{'s' * (blank != 1)} of {path} without any value left out.")
+    return kept
 
 
-def _without_row_numbers(path: Path, frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Columns without a name: row numbers are left out, others are an error."""
+def _without_unnamed(path: Path, frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Columns without a name: empty ones and row numbers are left out, others are an error."""
     for at, name in enumerate(frame.columns):
         if not name.startswith("\0"):
             continue
         cells = frame[name]
+        if cells.null_count() == cells.len():
+            frame = frame.drop(name)  # a separator at the end of every line
+            continue
         counts = cells.dtype.is_integer() and cells.len() and not cells.null_count()
         if at > 0 or not counts or not (cells.diff().drop_nulls() == 1).all():
             raise InputError(f"Column {at + 1} of {path} has no name; give it one in the header.")
@@ -122,7 +145,7 @@ def _without_row_numbers(path: Path, frame: pl.DataFrame, notes: list[str]) -> p
 
 
 def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same frame with text columns that hold nothing but numbers as numbers."""
+    """The same frame with text columns of nothing but numbers, or true and false, as such."""
     import polars as pl
 
     found = []
@@ -130,5 +153,10 @@ def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
         cells = column.str.strip_chars()
         cells = cells.set(cells == "", None)
         values = cells.str.strip_prefix("+").cast(pl.Float64, strict=False)
-        found.append(values if values.null_count() == cells.null_count() else cells)
+        truths = cells.str.to_lowercase().replace_strict(TRUTHS, default=None)
+        for read in (truths, values):
+            if read.null_count() == cells.null_count():
+                cells = read
+                break
+        found.append(cells)
     return frame.with_columns(found)
