@@ -4,8 +4,9 @@
     python docs/transcript.py --check    # says whether it would
 
 The commands of the page run in order, in a folder of their own beside the tables of docs/data;
-its Python blocks run too. Blocks marked `sh` are left as they were written by hand. Times and the last digits of numbers become `...`, which
-tests/test_docs.py, where the same commands run again, takes for anything.
+its Python blocks run too. Blocks marked `sh` stay as they were written by hand. Times and the
+last digits of numbers become `...`, which tests/test_docs.py, where the same commands run again,
+takes for anything.
 """
 
 from __future__ import annotations

@@ -181,8 +181,8 @@ def test_scores_of_the_rows_held_out(invoke: Invoke, table: Path, model: Path) -
     y = pl.read_csv(table)["y"].to_numpy()
     where = np.isin(y, held.y)
     residual = y[where] - predicted[where]
-    test = scores["held out"]
+    test = scores["test"]
     assert test["R2"] == pytest.approx(1 - np.mean(residual**2) / np.var(y[where]))
     assert test["RMSE"] == pytest.approx(np.sqrt(np.mean(residual**2)))
     assert test["MAE"] == pytest.approx(np.mean(np.abs(residual)))
-    assert set(scores) == {"training", "held out"}
+    assert set(scores) == {"train", "test"}

@@ -15,7 +15,7 @@ from rich.console import Console
 import sparsebounds as sb
 from sparsebounds.certificates import Certificate
 from sparsebounds.cli import _output
-from sparsebounds.cli._model import load_model
+from sparsebounds.cli._model_files import load_model
 from sparsebounds.datasets import make_correlated
 
 Invoke = Callable[..., Any]

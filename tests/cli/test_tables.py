@@ -79,7 +79,7 @@ def test_truths_and_labels_as_targets(invoke: Invoke, words: Path, tmp_path: Pat
     assert truth["classes"] == [False, True]
     assert truth["coef"] == text["coef"]
     assert truth["scores"] == text["scores"]
-    assert set(text["scores"]["held out"]) == {"AUC", "accuracy", "log-loss"}
+    assert set(text["scores"]["test"]) == {"AUC", "accuracy", "log-loss"}
 
 
 def test_scores_that_suit_the_loss(invoke: Invoke, trial: Path) -> None:
@@ -88,7 +88,7 @@ def test_scores_that_suit_the_loss(invoke: Invoke, trial: Path) -> None:
     assert "score training (48 rows) held out (12 rows) R2" in text
     for loss, names in (("huber", {"R2", "RMSE", "MAE"}), ("poisson", {"deviance", "D2"})):
         found = answer(invoke(*common, "--target", "count", "--loss", loss, "--json"))
-        assert set(found["scores"]["held out"]) == names
+        assert set(found["scores"]["test"]) == names
     assert answer(invoke(*common[:-2], "--target", "score", "--json"))["scores"] is None
 
 

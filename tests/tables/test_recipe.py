@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sparsebounds._errors import InputError
 from sparsebounds.tables import Choice, Recipe, read_table
-from sparsebounds.tables.recipe import learn
+from sparsebounds.tables.learn import learn
 
 HERE = Path("data.csv")
 ONE_HOT = Choice(target="y", one_hot=True)
@@ -110,6 +110,7 @@ def test_gaps_are_filled_from_the_training_rows() -> None:
         (["2024-01-02"] * 4, ONE_HOT, "has dates or times in 'c'"),
         (["3.4.2024", "13.10.24"] * 2, ONE_HOT, "has dates or times in 'c'"),
         (["1,200", "900"] * 2, Choice(), "numbers with commas in 'c', such as '1,200'"),
+        (["1.200,50", "9,5"] * 2, Choice(), "numbers with commas in 'c', such as '1.200,50'"),
         ([[1, 2]] * 4, ONE_HOT, "has lists, records or bytes in 'c'"),
         ([b"x"] * 4, ONE_HOT, "has lists, records or bytes in 'c'"),
         (["p", "q", "r", "p"], ONE_HOT, "has 3 different values in 4 rows, more than --one-hot"),

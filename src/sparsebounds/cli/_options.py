@@ -10,7 +10,7 @@ import typer
 
 from sparsebounds._errors import InputError
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Choice, Table, check_column, did_you_mean, split_names
+from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_mean, split_names
 
 DATA, PROBLEM = "The table", "The problem"
 """Panels of --help."""
@@ -105,8 +105,8 @@ class TableOptions:
 
 
 @dataclass(frozen=True)
-class ProblemOptions:
-    """The problem without its data."""
+class SizeOptions:
+    """How sparse the model is."""
 
     k: Annotated[
         int | None,
@@ -116,6 +116,12 @@ class ProblemOptions:
         float | None,
         typer.Option("--l0", help="A price per feature, in place of -k.", rich_help_panel=PROBLEM),
     ] = None
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """The problem without its data and without what makes it sparse."""
+
     ridge: Annotated[
         float | None,
         typer.Option(help="Weight of |w|^2 / 2. Default 0.1.", rich_help_panel=PROBLEM),
@@ -179,12 +185,15 @@ class ProblemOptions:
                 f"{did_you_mean(self.loss, known)}"
             )
 
-    def parameters(self, table: Table, path: Path, base: Parameters | None = None) -> Parameters:
+    def parameters(
+        self, reading: Reading, size: SizeOptions, base: Parameters | None = None
+    ) -> Parameters:
         """What was asked, on top of what a model file says."""
+        table, path = reading.train, reading.path
         return (base or Parameters()).changed(
             loss=self.loss,
-            k=self.k,
-            l0=self.l0,
+            k=size.k,
+            l0=size.l0,
             ridge=self.ridge,
             ball=self.ball,
             fit_intercept=self.intercept,

@@ -34,7 +34,7 @@ class Run:
     solution: Solution
     tol: float
     scores: dict[str, Scores]
-    """On "training" and "held out" rows; empty where none were held out."""
+    """On the rows of "train" and of "test"; empty where none were held out."""
 
     def model(self) -> SavedModel:
         """What a model file keeps."""

@@ -124,10 +124,10 @@ def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: in
     """How well the model predicts, on the rows it was fitted to and on those held out."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("score", no_wrap=True)
-    for title, count in zip(scores, (train, held), strict=True):
+    for title, count in (("training", train), ("held out", held)):
         table.add_column(f"{title} ({count} rows)", justify="right", no_wrap=True)
-    for name in next(iter(scores.values())):
-        table.add_row(name, *(f"{side[name]:.4g}" for side in scores.values()))
+    for name, on_train in scores["train"].items():
+        table.add_row(name, f"{on_train:.4g}", f"{scores['test'][name]:.4g}")
     return table
 
 

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model import load_model
-from sparsebounds.cli._options import ProblemOptions, TableOptions
+from sparsebounds.cli._model_files import load_model
+from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -26,7 +26,7 @@ from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, bounds_words, status_words
 
 
-@grouped(TableOptions, ProblemOptions)
+@grouped(TableOptions, SizeOptions, ProblemOptions)
 def certify(
     model: Annotated[
         Path,
@@ -37,6 +37,7 @@ def certify(
     ],
     data: options.Data,
     table: TableOptions,
+    size: SizeOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
     time_limit: options.TimeLimit = None,
@@ -61,7 +62,7 @@ def certify(
         problem.check()
         arrays = data.suffix.lower() == ".npz"  # their names are their own
         reading = read(data, table.choice(None if arrays else loaded.choice))
-        parameters = problem.parameters(reading.train, data, loaded.parameters)
+        parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
         with progress("Proving") as callback, warnings.catch_warnings():

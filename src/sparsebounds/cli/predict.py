@@ -14,7 +14,8 @@ from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds._files import write_atomically
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._model import SavedModel, load_model
+from sparsebounds.cli._model import SavedModel
+from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._output import OK, check_writable, print_json, progress, sentences, tell
 
 

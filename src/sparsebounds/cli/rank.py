@@ -12,7 +12,7 @@ from rich.table import Table
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._options import ProblemOptions, TableOptions
+from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, check_writable, print_json, say, sentences
 from sparsebounds.cli._read import read
 from sparsebounds.cli._show import rounded_down, rounded_up
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from sparsebounds._rank import RankBounds
 
 
-@grouped(TableOptions, ProblemOptions)
+@grouped(TableOptions, SizeOptions, ProblemOptions)
 def rank(
     data: options.Data,
     table: TableOptions,
+    size: SizeOptions,
     problem: ProblemOptions,
     ranks: Annotated[
         str | None,
-        typer.Option(help="Such as 1-20 or 1,2,5,10. Default: all, or 50 of them spread evenly."),
+        typer.Option(
+            help="Such as 1:20, 5:50:5 or 1,2,10. Default: all, or 50 of them spread evenly."
+        ),
     ] = None,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
@@ -39,7 +42,7 @@ def rank(
     Each row solves the problem on an approximation of that rank and proves its bounds on the full
     data, so all rows bound the same optimum.
 
-    Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1-10
+    Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1:10
     """
     from sparsebounds._rank import rank_bounds
     from sparsebounds._rank.arguments import chosen_ranks
@@ -49,7 +52,7 @@ def rank(
         problem.check()
         wanted = None if ranks is None else parsed(ranks)
         reading = read(data, table.choice())
-        program = problem.parameters(reading.train, data).program(reading.train)
+        program = problem.parameters(reading, size).program(reading.train)
         wanted = chosen_ranks(program, wanted, min(program.n, program.m))
         with bar("Ranks", len(wanted)) as advance:
             bounds = rank_bounds(
@@ -81,13 +84,16 @@ def rank(
 
 
 def parsed(text: str) -> list[int]:
-    """Ranks from words such as 1-5,10."""
+    """Ranks from words such as 1:5,10 or 5:50:5."""
     found = list[int]()
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"--ranks {text!r} must be numbers and ranges, such as 1-20 or 1,2,5.")
-        found += range(int(first), int(last or first) + 1)
+        numbers = [number.strip() for number in part.split(":")]
+        if not all(number.isdecimal() for number in numbers) or len(numbers) > 3:
+            raise InputError(f"--ranks {text!r} must be numbers and ranges, such as 1:20 or 1,2,5.")
+        first = int(numbers[0])
+        last = int(numbers[1]) if len(numbers) > 1 else first
+        step = int(numbers[2]) if len(numbers) > 2 else 1
+        found += range(first, last + 1, max(step, 1))
     return found
 
 

@@ -11,8 +11,8 @@ from rich.markup import escape
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model import save_model
-from sparsebounds.cli._options import ProblemOptions, TableOptions
+from sparsebounds.cli._model_files import save_model
+from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -28,11 +28,12 @@ from sparsebounds.cli._scores import scored
 from sparsebounds.cli._show import scores_table, show_solution
 
 
-@grouped(TableOptions, ProblemOptions)
+@grouped(TableOptions, SizeOptions, ProblemOptions)
 def solve(
     context: typer.Context,
     data: options.Data,
     table: TableOptions,
+    size: SizeOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
     exact: Annotated[
@@ -67,7 +68,7 @@ def solve(
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
         reading = read(data, table.choice())
-        parameters = problem.parameters(reading.train, data)
+        parameters = problem.parameters(reading, size)
         program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(
@@ -78,7 +79,7 @@ def solve(
                 checkpoint=checkpoint,
                 callback=callback,
             )
-        sides = {"training": reading.train, "held out": reading.held}
+        sides = {"train": reading.train, "test": reading.held}
         scores = {
             name: scored(program, solution, rows)
             for name, rows in sides.items()

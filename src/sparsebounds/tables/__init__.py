@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from sparsebounds.tables.choice import Choice, check_column, split_names
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
-from sparsebounds.tables.recipe import Column, Recipe, as_numbers
+from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.response import check_response
 from sparsebounds.tables.suggestions import did_you_mean, listing
 from sparsebounds.tables.table import Reading, Table, read_table

@@ -87,13 +87,16 @@ def unpacking(path: Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be unpacked: it is cut or damaged ({error}).") from error
 
 
-def uneven_row(path: Path, dialect: Dialect) -> str:
-    """A clause about the first row whose number of fields is not the header's; empty if none."""
+def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
+    """A clause about the first row whose number of fields is not the header's; empty if none.
+
+    With `strict`, also about quotation marks that do not match.
+    """
     wanted = len(dialect.header)
     with opened(path) as stream:
         text = io.TextIOWrapper(stream, dialect.encoding, errors="replace", newline="")
         try:
-            for line, row in _rows(text, dialect.separator):
+            for line, row in _rows(text, dialect.separator, strict):
                 if row and len(row) != wanted:
                     fields = f"{len(row)} field{'s' * (len(row) != 1)}"
                     return f"line {line} has {fields}, but the header {wanted}"
@@ -102,8 +105,8 @@ def uneven_row(path: Path, dialect: Dialect) -> str:
     return ""
 
 
-def _rows(text: IO[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text, delimiter=separator, strict=True)
+def _rows(text: IO[str], separator: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, delimiter=separator, strict=strict)
     for row in reader:
         yield reader.line_num, row
 

@@ -10,13 +10,15 @@ from sparsebounds._array import Index
 from sparsebounds._errors import InputError
 from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.kinds import as_numbers
+from sparsebounds.tables.learn import learn
 from sparsebounds.tables.missing import (
     not_a_number_is_missing,
     refuse_infinite,
     refuse_missing,
     without_missing,
 )
-from sparsebounds.tables.recipe import Recipe, as_numbers, learn
+from sparsebounds.tables.recipe import Recipe
 from sparsebounds.tables.response import as_response
 from sparsebounds.tables.split import held_out
 

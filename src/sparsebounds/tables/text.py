@@ -42,7 +42,7 @@ def read_text(path: Path) -> tuple[pl.DataFrame, list[str]]:
         frame = _polars(path, dialect, decimal_comma=True)
         notes.append(f"{path} was read with decimal commas.")
     if frame.width and frame[frame.columns[-1]].null_count():
-        _refuse_uneven(path, dialect)
+        _refuse_uneven(path, dialect, strict=False)
     frame = _without_blank_rows(path, frame, notes)
     frame = _without_unnamed(path, frame, notes)
     return _numbers(frame), notes
@@ -89,8 +89,8 @@ def _as_utf8(path: Path, dialect: Dialect) -> bytes:
     return text.replace("\r\n", "\n").replace("\r", "\n").encode()
 
 
-def _refuse_uneven(path: Path, dialect: Dialect) -> None:
-    clause = uneven_row(path, dialect)
+def _refuse_uneven(path: Path, dialect: Dialect, *, strict: bool = True) -> None:
+    clause = uneven_row(path, dialect, strict=strict)
     if clause:
         raise InputError(
             f"{path} cannot be read row by row: {clause}. Mend that row; a cell that holds the "
