@@ -147,6 +147,14 @@ def test_gaps(invoke: Invoke, refused: Refused, table: Path, tmp_path: Path) -> 
     assert values[2] is not None
 
 
+def test_a_model_without_features(invoke: Invoke, table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    found = answer(invoke("solve", table, *READ, "-k", 0, "--out", path, "--json"))
+    for options in ((), ("--skip-missing",)):
+        predicted = answer(invoke("predict", path, table, *options, "--json"))["prediction"]
+        assert predicted == [found["intercept"]] * 80
+
+
 def test_new_rows_that_do_not_fit(refused: Refused, table: Path, model: Path) -> None:
     frame, new = pl.read_csv(table), table.with_name("new.csv")
     frame.with_columns(town=pl.lit("Roma")).write_csv(new)
@@ -159,7 +167,7 @@ def test_new_rows_that_do_not_fit(refused: Refused, table: Path, model: Path) ->
     frame.with_columns(x=pl.lit("high")).write_csv(new)
     assert "Column 'x' of" in refused("predict", model, new)
     frame.with_columns(x=pl.lit(float("inf"))).write_csv(new)
-    assert "has infinite values: 'x' (80)" in refused("predict", model, new)
+    assert "values beyond 1e+150: 'x' (80)" in refused("predict", model, new)
     assert "nowhere.csv does not exist." in refused("predict", model, "nowhere.csv")
     assert "nowhere.json does not exist." in refused("predict", "nowhere.json", new)
     assert "is a folder" in refused("predict", model.parent, new)

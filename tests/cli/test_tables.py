@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from sparsebounds.cli import app
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._run import command_line
+from sparsebounds.tables import Choice, read_table
 
 Invoke = Callable[..., Any]
 Refused = Callable[..., str]
@@ -92,6 +93,20 @@ def test_scores_that_suit_the_loss(invoke: Invoke, trial: Path) -> None:
     assert answer(invoke(*common[:-2], "--target", "score", "--json"))["scores"] is None
 
 
+def test_rows_of_weight_zero_are_not_scored(invoke: Invoke, trial: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(trial).drop("fate")
+    common = ("--target", "score", "--weights", "count", "-k", 2, "--test", 0.2, "--json")
+    marked = tmp_path / "marked.csv"
+    reading = read_table(trial, Choice(target="score", exclude=("fate",), test=0.2))
+    assert reading.held is not None
+    out = frame["score"].is_in(reading.held.y.tolist())
+    frame.with_columns(count=pl.when(out).then(0.0).otherwise(1.0)).write_csv(marked)
+    scores = answer(invoke("solve", marked, *common))["scores"]
+    assert scores["train"]["R2"] > 0.5
+    assert scores["test"] == {}
+    assert "nan" in invoke("solve", marked, *common[:-1]).stdout
+
+
 # Wrong use.
 
 
@@ -110,7 +125,7 @@ def test_scores_that_suit_the_loss(invoke: Invoke, trial: Path) -> None:
         ("a,b,y\n1,2,p\n4,5,q\n", (), "needs numbers; pass --loss logistic."),
         ("a,b,y\n1,2,p\n4,5,q\n7,8,r\n", (), "needs numbers; turn it into numbers."),
         ("a,b,y\nu,v,3\nw,x,4\n", (), "not numbers: 'a' (text, 2 values), 'b' (text, 2 values)"),
-        ("a,b,y\n1,2,3\n4,inf,6\n", (), "has infinite values: 'b' (1)"),
+        ("a,b,y\n1,2,3\n4,inf,6\n", (), "has infinite values, or values beyond 1e+150: 'b' (1)"),
         ("a,b,y\n1,NaN,3\n4,5,6\n", (), "has missing values: 'b' (1)"),
         ("a,b,z\n1,2,3\n4,5,6\n", (), "--target 'y' is not a column of"),
         ("a,b,y\n1,2,3\n4,5,6\n", ("--features", "a,y"), "--features holds 'y', which is the"),

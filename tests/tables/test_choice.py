@@ -51,7 +51,8 @@ def test_features(options: dict[str, Any], expected: list[str]) -> None:
         ({"impute": "medain"}, "must be median or mean. Did you mean 'median'?"),
         ({"impute": "mean", "drop_missing": True}, "Both --drop-missing and --impute were given"),
         ({"test": 1.5}, "--test 1.5 must be between 0 and 1"),
-        ({"seed": -1}, "--seed -1 must be 0 or more."),
+        ({"seed": -1}, "--seed -1 must be 0 or more"),
+        ({"seed": 2**32}, "and less than 2^32."),
     ],
 )
 def test_wrong_choices(options: dict[str, Any], sentence: str) -> None:
@@ -118,7 +119,10 @@ def test_columns_and_rows_without_values(tmp_path: Path) -> None:
 def test_infinite_and_undefined_numbers(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"a": [1.0, np.inf, -np.inf], "y": [1, 2, 3]}).write_parquet(path)
-    with pytest.raises(InputError, match=r"has infinite values: 'a' \(2\); mend or drop"):
+    with pytest.raises(InputError, match=r"or values beyond 1e\+150: 'a' \(2\); mend or drop"):
+        read_table(path, Choice(target="y"))
+    pl.DataFrame({"a": [1.0, 1e200, 2.0], "y": [1, 2, 3]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"'a' \(1\); mend or drop"):
         read_table(path, Choice(target="y"))
     pl.DataFrame({"a": [1.0, np.nan, 2.0], "y": [1, 2, 3]}).write_parquet(path)
     with pytest.raises(InputError, match=r"has missing values: 'a' \(1\)"):
@@ -130,3 +134,10 @@ def test_arrays_have_no_columns(option: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", X=np.eye(3), y=np.arange(3.0))
     with pytest.raises(InputError, match=f"--{option} is for tables with named columns"):
         read_table(tmp_path / "t.npz", Choice(**{option: ("a",)}))
+
+
+def test_arrays_of_the_wrong_shape(tmp_path: Path) -> None:
+    for X, y in ((np.eye(3), np.eye(3)), (np.ones(3), np.ones(3)), (np.eye(3), np.float64(1))):
+        np.savez(tmp_path / "t.npz", X=X, y=y)
+        with pytest.raises(InputError, match="must be a matrix and a vector"):
+            read_table(tmp_path / "t.npz", Choice())

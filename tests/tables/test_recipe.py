@@ -132,6 +132,12 @@ def test_what_a_recipe_does_not_know() -> None:
         recipe.matrix(frame.with_columns(x=pl.lit("one")), HERE)
 
 
+def test_names_that_collide() -> None:
+    frame = pl.DataFrame({"a=x": [1.0, 2.0] * 3, "a": ["x", "y", "z"] * 2})
+    with pytest.raises(InputError, match="'a=x', which is also the name of an encoded value"):
+        learned(frame)
+
+
 def test_codes_are_the_same_as_floats() -> None:
     """A gap turns whole numbers into floats; 3 and 3.0 are one category."""
     frame = pl.DataFrame({"code": [1, 2, 3, 1]})

@@ -26,12 +26,16 @@ Scores = dict[str, float]
 
 def scored(program: Program, solution: Solution, table: Table) -> Scores:
     """The model's scores on the rows of a table; NaN where one is not defined."""
+    if table.weights is not None and np.any(np.asarray(table.weights) == 0):
+        table = table.rows(np.flatnonzero(table.weights))
     support = solution.support
     z = np.asarray(table.X[:, support], np.float64) @ solution.coef[support] + solution.intercept
     if table.offset is not None:
         z = z + np.asarray(table.offset, np.float64)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what is not defined is NaN, and said so
+        if len(table.y) == 0:
+            return {}
         if program.classes is not None:
             truth = np.asarray(table.y == program.classes[1])
             return _of_classes(program.loss.name, truth, z, table.weights)

@@ -127,7 +127,7 @@ def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: in
     for title, count in (("training", train), ("held out", held)):
         table.add_column(f"{title} ({count} rows)", justify="right", no_wrap=True)
     for name, on_train in scores["train"].items():
-        table.add_row(name, f"{on_train:.4g}", f"{scores['test'][name]:.4g}")
+        table.add_row(name, f"{on_train:.4g}", f"{scores['test'].get(name, math.nan):.4g}")
     return table
 
 

@@ -86,12 +86,13 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
                 f"The model needs the column {name!r}, which {path} does not have."
                 f"{did_you_mean(name, frame.columns)}"
             )
+    count = frame.height  # a model without features needs no column
     frame = not_a_number_is_missing(frame.select(needed))
     refuse_infinite(frame, path)
     unfilled = [column.name for column in recipe.columns if column.fill is None]
     unfilled += [offset] if offset else []
-    usable = np.ones(frame.height, dtype=np.bool_)
-    if skip_missing:
+    usable = np.ones(count, dtype=np.bool_)
+    if skip_missing and unfilled:
         for name in unfilled:
             usable &= frame[name].is_not_null().to_numpy()
         frame = frame.filter(usable)
@@ -100,8 +101,9 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
         check_gaps(frame, unfilled, path, remedy)
     coef = dict(zip(names, model.coef, strict=True))
     weights = np.array([coef.get(label, 0.0) for label in recipe.names])
-    z = np.full(len(usable), np.nan)
-    z[usable] = recipe.matrix(frame, path) @ weights + model.intercept
+    z = np.where(usable, model.intercept, np.nan)
+    if recipe.columns:
+        z[usable] += recipe.matrix(frame, path) @ weights
     if offset:
         z[usable] += as_numbers(frame[offset], path).to_numpy()
     return z, notes

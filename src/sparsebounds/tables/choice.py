@@ -50,8 +50,8 @@ class Choice:
             raise InputError(
                 f"--test {self.test:g} must be between 0 and 1: the share of rows held out."
             )
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed} must be 0 or more.")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"--seed {self.seed} must be 0 or more, and less than 2^32.")
 
     def changed(self, **given: Any) -> Choice:
         """The same with what was given (not None)."""
@@ -85,7 +85,8 @@ def chosen_features(choice: Choice, columns: list[str], path: Path) -> list[str]
                 raise InputError(f"{other} holds {name!r}, which is the column of {option}.")
     if both := [name for name in asked if name in left_out and "*" not in "".join(choice.exclude)]:
         raise InputError(f"--features and --exclude both hold {both[0]!r}; keep it in one of them.")
-    features = [name for name in asked or columns if name not in {*left_out, *used}]
+    taken = {*left_out, *used}
+    features = [name for name in asked or columns if name not in taken]
     if not features:
         raise InputError(f"{path} has no column left for the features.")
     for name in matching("--categorical", choice.categorical, columns, path):

@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ def _separator(lines: list[str], usual: str) -> str:
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
     if not any(header):
         raise InputError(f"The first line of {path} is empty; it must hold the columns' names.")
-    twice = sorted({name for name in header if name and header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if name and count > 1)
     if twice:
         raise InputError(
             f"{path} has more than one column named {listing(map(repr, twice))}; rename them."

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from sparsebounds._errors import InputError
 from sparsebounds.tables.choice import Choice, matching
 from sparsebounds.tables.kinds import (
     COMMA_NUMBER,
     DATE,
-    as_numbers,
     as_text,
     is_compound,
     is_number,
@@ -39,44 +38,60 @@ def learn(
     """
     categorical = set(matching("--categorical", choice.categorical, frame.columns, path))
     _refuse_kinds(frame, features, categorical, choice, path)
-    columns = []
+    columns, schema = list[Column](), frame.schema
     for name in features:
-        series, categories = frame[name], None
-        if name in categorical or not is_number(series.dtype):
-            categories = tuple(sorted(as_text(series).drop_nulls().unique().to_list()))
-            if not categories:
-                raise InputError(f"Column {name!r} of {path} is empty; leave it out: --exclude.")
-        fill = None if choice.impute is None else _fill(train[name], categories, choice, path)
-        columns.append(Column(name, categories, fill))
-    return Recipe(tuple(columns))
-
-
-def _fill(
-    train: pl.Series, categories: tuple[str, ...] | None, choice: Choice, path: Path
-) -> float | str:
-    if train.null_count() == train.len():
+        categories = None
+        if name in categorical or not is_number(schema[name]):
+            categories = tuple(sorted(as_text(frame[name]).drop_nulls().unique().to_list()))
+        columns.append(Column(name, categories))
+    if choice.impute is not None:
+        columns = _filled(columns, train, choice.impute, path)
+    recipe = Recipe(tuple(columns))
+    name, count = Counter(recipe.names).most_common(1)[0]
+    if count > 1:
         raise InputError(
-            f"Column {train.name!r} of {path} has no value to fill its gaps with; leave it out: "
-            "--exclude."
+            f"{path} has a column {name!r}, which is also the name of an encoded value; rename "
+            "that column."
         )
-    if categories is not None:
-        counts = as_text(train).drop_nulls().value_counts().rows()
-        return str(min(counts, key=lambda row: (-row[1], row[0]))[0])
-    values = as_numbers(train, path).drop_nulls().to_numpy()
-    return float(np.median(values) if choice.impute == "median" else np.mean(values))
+    return recipe
+
+
+def _filled(columns: list[Column], train: pl.DataFrame, how: str, path: Path) -> list[Column]:
+    """The columns, each with the mean or median of the training rows, or their commonest text."""
+    import polars as pl
+
+    numbers = pl.col([c.name for c in columns if c.categories is None]).cast(pl.Float64)
+    table = train.select(numbers.median() if how == "median" else numbers.mean())
+    middle = table.row(0, named=True) if table.width else {}
+    filled = []
+    for column in columns:
+        cells = train[column.name]
+        if cells.null_count() == cells.len():
+            raise InputError(
+                f"Column {column.name!r} of {path} has no value to fill its gaps with; leave it "
+                "out: --exclude."
+            )
+        if column.categories is None:
+            fill = middle[column.name]
+        else:
+            counts = as_text(cells).drop_nulls().value_counts().rows()
+            fill = min(counts, key=lambda row: (-row[1], row[0]))[0]
+        filled.append(replace(column, fill=fill))
+    return filled
 
 
 def _refuse_kinds(
     frame: pl.DataFrame, features: list[str], categorical: set[str], choice: Choice, path: Path
 ) -> None:
     """InputError for columns that are neither numbers nor to be encoded."""
-    nested = [name for name in features if is_compound(frame[name].dtype)]
+    schema = frame.schema
+    nested = [name for name in features if is_compound(schema[name])]
     if nested:
         raise InputError(
             f"{path} has lists, records or bytes in {_named(nested)}; leave such columns out with "
             "--exclude."
         )
-    other = [n for n in features if n not in categorical and not is_number(frame[n].dtype)]
+    other = [n for n in features if n not in categorical and not is_number(schema[n])]
     dates = [name for name in other if looks_like(frame[name], DATE)]
     if dates:
         raise InputError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparsebounds._errors import InputError
+from sparsebounds._validate import LARGEST
 from sparsebounds.tables.suggestions import listing
 
 if TYPE_CHECKING:
@@ -14,12 +15,11 @@ if TYPE_CHECKING:
 
 def not_a_number_is_missing(frame: pl.DataFrame) -> pl.DataFrame:
     """The same frame with null in place of NaN."""
-    gaps = [
-        column.fill_nan(None)
-        for column in frame
-        if column.dtype.is_float() and column.is_nan().any()
-    ]
-    return frame.with_columns(gaps) if gaps else frame
+    from polars import selectors as cs
+
+    some = frame.select(cs.float().is_nan().any())
+    gaps = [name for name, found in zip(some.columns, _only_row(some), strict=True) if found]
+    return frame.with_columns(cs.by_name(gaps).fill_nan(None)) if gaps else frame
 
 
 def missing_counts(frame: pl.DataFrame) -> dict[str, int]:
@@ -57,16 +57,15 @@ def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impu
 
 
 def refuse_infinite(frame: pl.DataFrame, path: Path) -> None:
-    """InputError where a number is infinite."""
-    counts = {
-        column.name: int(column.is_infinite().sum())
-        for column in frame
-        if column.dtype.is_float() and column.is_infinite().any()
-    }
+    """InputError where a number is infinite, or too large to be squared."""
+    from polars import selectors as cs
+
+    found = frame.select((cs.float().abs() > LARGEST).sum())
+    counts = {name: n for name, n in zip(found.columns, _only_row(found), strict=True) if n}
     if counts:
         raise InputError(
-            f"{path} has infinite values: {counted(counts)}; mend or drop those rows, or leave "
-            "the columns out with --exclude."
+            f"{path} has infinite values, or values beyond {LARGEST:g}: {counted(counts)}; mend or "
+            "drop those rows, or leave the columns out with --exclude."
         )
 
 
@@ -75,3 +74,8 @@ def check_gaps(frame: pl.DataFrame, names: list[str], path: Path, remedy: str) -
     counts = missing_counts(frame.select(names))
     if counts:
         raise InputError(f"{path} has missing values: {counted(counts)}. {remedy}")
+
+
+def _only_row(frame: pl.DataFrame) -> tuple[Any, ...]:
+    """The row of a frame that has one, or no column."""
+    return frame.row(0) if frame.width else ()

@@ -110,7 +110,8 @@ class Recipe:
 
 
 def _filled(series: pl.Series, column: Column) -> pl.Series:
-    return series if column.fill is None else series.fill_null(column.fill)
+    gaps = column.fill is not None and series.null_count()
+    return series.fill_null(column.fill) if gaps else series
 
 
 def _check_known(text: pl.Series, column: Column, path: Path) -> None:

@@ -146,9 +146,11 @@ def _arrays(path: Path, choice: Choice) -> Reading:
         names=None if names is None else tuple(names.astype(str).tolist()),
         target=choice.target or "y",
     )
-    if choice.test is None:
-        return Reading(path, choice, table)
+    if table.X.ndim != 2 or table.y.ndim != 1:
+        raise InputError(f"X and y of {path} must be a matrix and a vector.")
     if len(table.X) != len(table.y):
         raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
+    if choice.test is None:
+        return Reading(path, choice, table)
     train, test = held_out(table.y, choice.test, choice.seed)
     return Reading(path, choice, table.rows(train), table.rows(test))
