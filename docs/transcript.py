@@ -27,7 +27,7 @@ SHOWN = 7
 LONGEST = 76
 """Characters of a line of JSON that are shown."""
 
-COST = re.compile(r"\d+\.\d+(?= passes over| s\b)")
+COST = re.compile(r"\d+(\.\d+)?(?= passes over)|\d+\.\d+(?= s\b)")
 TINY = re.compile(r"(so\s+it\s+is\s+at\s+most) \S+e-\d+.*", re.DOTALL)
 """A distance of nothing but rounding, and the sentence that it is part of."""
 

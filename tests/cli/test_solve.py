@@ -302,7 +302,7 @@ def test_text_and_names_where_numbers_belong(
 
 
 @pytest.mark.parametrize(
-    "command", ["solve", "predict", "certify", "verify", "rank", "demo", "reproduce"]
+    "command", ["solve", "path", "predict", "certify", "verify", "rank", "demo", "reproduce"]
 )
 def test_help_has_an_example(invoke: Invoke, command: str) -> None:
     assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))

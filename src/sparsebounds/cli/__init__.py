@@ -9,6 +9,7 @@ import typer
 from sparsebounds._version import __version__
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.path import path
 from sparsebounds.cli.predict import predict
 from sparsebounds.cli.rank import rank
 from sparsebounds.cli.reproduce import reproduce
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(path)
 app.command()(predict)
 app.command()(certify)
 app.command()(verify)

@@ -12,7 +12,7 @@ from sparsebounds._errors import InputError
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_mean, split_names
 
-DATA, PROBLEM = "The table", "The problem"
+DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
 """Panels of --help."""
 
 
@@ -32,6 +32,9 @@ Data = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
+]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
 ]
@@ -119,6 +122,52 @@ class SizeOptions:
 
 
 @dataclass(frozen=True)
+class FoldOptions:
+    """What cross-validation chooses among."""
+
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help="Folds of a cross-validation that chooses k (or l0) and the ridge.",
+            rich_help_panel=FOLDS,
+        ),
+    ] = None
+    ks: Annotated[
+        str | None,
+        typer.Option(help="Numbers of features to try: 1:10 or 1,2,5.", rich_help_panel=FOLDS),
+    ] = None
+    l0s: Annotated[
+        str | None,
+        typer.Option("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.", rich_help_panel=FOLDS),
+    ] = None
+    ridges: Annotated[
+        str | None, typer.Option(help="Ridges to try: 0.01,0.1,1.", rich_help_panel=FOLDS)
+    ] = None
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="best (default), or 1se: the smallest model within a standard error of it.",
+            rich_help_panel=FOLDS,
+        ),
+    ] = None
+
+    def check(self, size: SizeOptions) -> None:
+        """InputError for grids without --cv, or beside what they replace."""
+        given = {"--ks": self.ks, "--l0s": self.l0s, "--ridges": self.ridges, "--rule": self.rule}
+        named = [option for option, value in given.items() if value is not None]
+        if self.cv is None and named:
+            raise InputError(f"{named[0]} is for cross-validation: add --cv 5.")
+        if self.cv is not None and self.cv < 2:
+            raise InputError(f"--cv {self.cv} must be 2 folds or more.")
+        if (self.ks or self.l0s) and (size.k is not None or size.l0 is not None):
+            raise InputError("-k and --l0 fix what --ks and --l0s try; pass only one of them.")
+        if self.ks is not None and self.l0s is not None:
+            raise InputError("Both --ks and --l0s were given; pass only one of them.")
+        if self.rule not in (None, "best", "1se"):
+            raise InputError(f"--rule {self.rule!r} must be best or 1se.")
+
+
+@dataclass(frozen=True)
 class ProblemOptions:
     """The problem without its data and without what makes it sparse."""
 
@@ -186,10 +235,10 @@ class ProblemOptions:
             )
 
     def parameters(
-        self, reading: Reading, size: SizeOptions, base: Parameters | None = None
+        self, reading: Reading, size: SizeOptions | None = None, base: Parameters | None = None
     ) -> Parameters:
         """What was asked, on top of what a model file says."""
-        table, path = reading.train, reading.path
+        table, path, size = reading.train, reading.path, size or SizeOptions()
         return (base or Parameters()).changed(
             loss=self.loss,
             k=size.k,

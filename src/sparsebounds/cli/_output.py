@@ -18,8 +18,11 @@ from rich.progress import Progress as Bar
 from sparsebounds._errors import InputError
 
 if TYPE_CHECKING:
+    from sparsebounds._path import PathProgress
     from sparsebounds.exact import SearchProgress
     from sparsebounds.relaxation import Progress
+
+    Report = Callable[[Progress | SearchProgress | PathProgress], None]
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -76,12 +79,12 @@ def check_writable(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None]]:
+def progress(what: str) -> Iterator[Report]:
     """A spinner on standard error with the bounds so far, only where that is a terminal; a
     sentence, once, where a search is expected to be long."""
     warned = False
 
-    def warn(now: Progress | SearchProgress) -> None:
+    def warn(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
         if outlook is not None and outlook.hard and not warned:
@@ -93,7 +96,7 @@ def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None]]
         return
     with errors.status(f"{what} ...") as status:
 
-        def report(now: Progress | SearchProgress) -> None:
+        def report(now: Progress | SearchProgress | PathProgress) -> None:
             warn(now)
             status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
 

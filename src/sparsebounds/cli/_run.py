@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._scores import Scores
@@ -35,6 +36,9 @@ class Run:
     tol: float
     scores: dict[str, Scores]
     """On the rows of "train" and of "test"; empty where none were held out."""
+
+    folds: Folds | None = None
+    """The cross-validation that chose the parameters, if any."""
 
     def model(self) -> SavedModel:
         """What a model file keeps."""
@@ -65,6 +69,7 @@ class Run:
             "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
             "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
             "scores": self.scores or None,
+            "chosen": None if self.folds is None else self.folds.words,
             "nodes": solution.stats.nodes,
             "passes": float(solution.stats.full_passes),
             "seconds": solution.stats.seconds,

@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
+from sparsebounds.cli._grids import sizes
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, check_writable, print_json, say, sentences
@@ -50,7 +50,7 @@ def rank(
     with sentences():
         check_writable(certificate=certificate)
         problem.check()
-        wanted = None if ranks is None else parsed(ranks)
+        wanted = None if ranks is None else sizes("--ranks", ranks)
         reading = read(data, table.choice())
         program = problem.parameters(reading, size).program(reading.train)
         wanted = chosen_ranks(program, wanted, min(program.n, program.m))
@@ -81,20 +81,6 @@ def rank(
             if note.startswith(("Interrupted", "The time limit")):
                 say(escape(note))
     raise typer.Exit(OK)
-
-
-def parsed(text: str) -> list[int]:
-    """Ranks from words such as 1:5,10 or 5:50:5."""
-    found = list[int]()
-    for part in text.split(","):
-        numbers = [number.strip() for number in part.split(":")]
-        if not all(number.isdecimal() for number in numbers) or len(numbers) > 3:
-            raise InputError(f"--ranks {text!r} must be numbers and ranges, such as 1:20 or 1,2,5.")
-        first = int(numbers[0])
-        last = int(numbers[1]) if len(numbers) > 1 else first
-        step = int(numbers[2]) if len(numbers) > 2 else 1
-        found += range(first, last + 1, max(step, 1))
-    return found
 
 
 def _shown(bounds: RankBounds) -> Table:

@@ -10,9 +10,10 @@ from rich.markup import escape
 
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
+from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import save_model
-from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
+from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -28,18 +29,16 @@ from sparsebounds.cli._scores import scored
 from sparsebounds.cli._show import scores_table, show_solution
 
 
-@grouped(TableOptions, SizeOptions, ProblemOptions)
+@grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
 def solve(
     context: typer.Context,
     data: options.Data,
     table: TableOptions,
     size: SizeOptions,
+    folds: FoldOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Search until the model is proved optimal (may be long)."),
-    ] = False,
+    exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
     checkpoint: Annotated[
         Path | None,
@@ -67,8 +66,16 @@ def solve(
         if checkpoint is not None and not exact:
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
+        folds.check(size)
         reading = read(data, table.choice())
         parameters = problem.parameters(reading, size)
+        chosen = None
+        if folds.cv is not None:
+            with progress("Cross-validating"):
+                chosen = chosen_by_folds(
+                    parameters, reading.train, folds, size, problem, reading.choice.seed
+                )
+            parameters = chosen.parameters
         program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(
@@ -85,11 +92,15 @@ def solve(
             for name, rows in sides.items()
             if reading.held is not None and rows is not None
         }
-        run = Run(command_line(context), reading, parameters, program, solution, tol, scores)
+        run = Run(
+            command_line(context), reading, parameters, program, solution, tol, scores, chosen
+        )
     if as_json:
         print_json(run.record())
     else:
         say(f"[bold]{escape(program.describe())}[/]\n")
+        if chosen is not None:
+            say(f"{escape(chosen.words)}\n")
         show_solution(program, solution, tol)
         if reading.held is not None:
             say()
