@@ -13,7 +13,7 @@ from rich.console import Console
 
 import sparsebounds as sb
 from sparsebounds.cli import _output
-from sparsebounds.cli.path import prices, sizes
+from sparsebounds.cli._grids import prices, sizes
 
 Invoke = Callable[..., Any]
 FEATURES = ["age", "dose", "weight", "pulse", "bmi", "a, b"]
@@ -44,7 +44,7 @@ def test_json_is_what_path_finds(invoke: Invoke, numbers: Path, tmp_path: Path) 
     path = sb.path(
         frame[FEATURES],
         frame["score"],
-        l0s=prices("1:0.01:4"),
+        l0s=prices("--l0s", "1:0.01:4"),
         ridge=0.1,
         fit_intercept=True,
         standardize=True,
@@ -78,12 +78,12 @@ def test_progress_on_a_terminal(
 
 
 def test_grids() -> None:
-    assert sizes(None) == list(range(1, 21))
-    assert sizes("1:3") == [1, 2, 3]
-    assert sizes("0:10:5, 7") == [0, 5, 10, 7]
-    assert prices("1, 0.5") == [1.0, 0.5]
-    assert prices("1:0.01:3") == pytest.approx([1.0, 0.1, 0.01])
-    assert len(prices("1:0.01")) == 20
+    assert sizes("--ks", "1:20") == list(range(1, 21))
+    assert sizes("--ks", "1:3") == [1, 2, 3]
+    assert sizes("--ks", "0:10:5, 7") == [0, 5, 10, 7]
+    assert prices("--l0s", "1, 0.5") == [1.0, 0.5]
+    assert prices("--l0s", "1:0.01:3") == pytest.approx([1.0, 0.1, 0.01])
+    assert len(prices("--l0s", "1:0.01")) == 20
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_grids() -> None:
         (("--ks", "1:3", "--l0s", "1"), "Both --ks and --l0s were given; pass only one of them."),
         (("--ks", "a"), "--ks 'a': write 1:30, 0:50:5 or 1,2,5, with whole numbers."),
         (("--ks", "1:2:3:4"), "--ks '1:2:3:4': write 1:30"),
-        (("--ks", "5:1"), "--ks '5:1': 5:1 names no number of features."),
-        (("--ks", "1:5:0"), "--ks '1:5:0': 1:5:0 names no number of features."),
+        (("--ks", "5:1"), "--ks '5:1': 5:1 names no number."),
+        (("--ks", "1:5:0"), "--ks '1:5:0': 1:5:0 names no number."),
         (("--l0s", "0"), "--l0s '0': write 1:0.001:30 or 1,0.1,0.01"),
         (("--l0s", "x:1"), "--l0s 'x:1': write 1:0.001:30"),
         (("--stop", 3), "stop=3.0 must be a number between 0 and 1"),
         (("--plot", "/nowhere/p.png"), "--plot /nowhere/p.png: the folder /nowhere does not exist"),
         (("--certificates", "/dev/null"), "--certificates /dev/null is a file; name a folder."),
-        (("--loss", "hinge"), "loss='hinge' is not a loss"),
+        (("--loss", "hinge"), "--loss 'hinge' is not a loss"),
     ],
 )
 def test_wrong_options(

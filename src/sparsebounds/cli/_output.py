@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from sparsebounds._errors import InputError
 
@@ -44,6 +46,11 @@ def sentences() -> Iterator[None]:
 def say(text: RenderableType = "") -> None:
     """Print prose or a table for a reader."""
     console.print(text, width=min(WIDEST, console.width))
+
+
+def tell(sentence: str) -> None:
+    """A remark that is neither result nor error, on standard error."""
+    errors.print(f"[dim]{escape(sentence)}[/]")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -94,3 +101,20 @@ def progress(what: str) -> Iterator[Report]:
             status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
 
         yield report
+
+
+@contextmanager
+def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error; nothing where that is no terminal."""
+    shown = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    )
+    with shown:
+        task = shown.add_task(name, total=steps)
+        yield lambda: shown.advance(task)

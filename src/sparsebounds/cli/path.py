@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._data import read_table
+from sparsebounds.cli._grids import prices, sizes
+from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model import feature
-from sparsebounds.cli._options import Parameters, listed
+from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -25,19 +24,19 @@ from sparsebounds.cli._output import (
     say,
     sentences,
 )
+from sparsebounds.cli._read import read
 from sparsebounds.cli._show import percent_up, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from sparsebounds._path import Path, PathPoint
     from sparsebounds.program import Program
 
-PRICES = 20
-"""Prices of a range that does not say how many."""
 
-
+@grouped(TableOptions, ProblemOptions)
 def path(
     data: options.Data,
-    target: options.Target = None,
+    table: TableOptions,
+    problem: ProblemOptions,
     ks: Annotated[
         str | None,
         typer.Option(help="Numbers of features: 1:30, 0:50:5 or 1,2,5. Default 1:20."),
@@ -48,16 +47,6 @@ def path(
             "--l0s", help="Prices per feature, in place of --ks: 1:0.001:30 (geometric) or 1,0.1."
         ),
     ] = None,
-    ridge: options.Ridge = None,
-    ball: options.Ball = None,
-    loss: options.LossName = None,
-    intercept: options.Intercept = None,
-    standardize: options.Standardize = None,
-    weights: options.Weights = None,
-    offset: options.Offset = None,
-    always: options.Always = None,
-    never: options.Never = None,
-    positive: options.Positive = None,
     tol: options.Tolerance = 1e-4,
     stop: Annotated[
         float | None,
@@ -86,23 +75,18 @@ def path(
             raise InputError(f"--certificates {certificates} is a file; name a folder.")
         if ks is not None and l0s is not None:
             raise InputError("Both --ks and --l0s were given; pass only one of them.")
-        grid: dict[str, Any] = {"l0s": prices(l0s)} if l0s is not None else {"ks": sizes(ks)}
+        problem.check()
+        grid: dict[str, Any] = (
+            {"l0s": prices("--l0s", l0s)}
+            if l0s is not None
+            else {"ks": sizes("--ks", ks or "1:20")}
+        )
         if plot is not None:
             from sparsebounds.experiments.style import require_matplotlib
 
             require_matplotlib()
-        table = read_table(data, target, weights, offset)
-        parameters = Parameters().changed(
-            loss=loss,
-            ridge=ridge,
-            ball=ball,
-            fit_intercept=intercept,
-            standardize=standardize,
-            positive=positive,
-            always=listed("--always", always, table),
-            never=listed("--never", never, table),
-        )
-        program = parameters.program(table)
+        reading = read(data, table.choice())
+        program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
             grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
         with progress("Path") as report:
@@ -132,42 +116,6 @@ def path(
             for point in found:
                 point.certificate.save(certificates / f"{found.kind}={point.place:g}.json")
     raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
-
-
-def sizes(text: str | None) -> list[int]:
-    """The numbers of features that --ks names: first:last or first:last:step, and commas."""
-    found: list[int] = []
-    for part in (text or "1:20").split(","):
-        numbers = part.strip().split(":")
-        if not all(number.strip().isdecimal() for number in numbers) or len(numbers) > 3:
-            raise InputError(f"--ks {text!r}: write 1:30, 0:50:5 or 1,2,5, with whole numbers.")
-        first, last = int(numbers[0]), int(numbers[min(1, len(numbers) - 1)])
-        step = int(numbers[2]) if len(numbers) == 3 else 1
-        if step == 0 or last < first:
-            raise InputError(f"--ks {text!r}: {part.strip()} names no number of features.")
-        found += range(first, last + 1, step)
-    return found
-
-
-def prices(text: str) -> list[float]:
-    """The prices that --l0s names: first:last or first:last:count (geometric), and commas."""
-    found: list[float] = []
-    for part in text.split(","):
-        try:
-            numbers = [float(number) for number in part.split(":")]
-        except ValueError:
-            numbers = []
-        usable = all(0.0 < number < math.inf for number in numbers)
-        if not usable or not 1 <= len(numbers) <= 3:
-            raise InputError(
-                f"--l0s {text!r}: write 1:0.001:30 or 1,0.1,0.01, with prices greater than 0."
-            )
-        count = max(1, int(numbers[2])) if len(numbers) == 3 else PRICES
-        if len(numbers) == 1:
-            found.append(numbers[0])
-        else:
-            found += np.geomspace(numbers[0], numbers[1], count).tolist()
-    return found
 
 
 def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> str:
