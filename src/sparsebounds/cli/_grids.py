@@ -19,7 +19,8 @@ def sizes(option: str, text: str) -> list[int]:
         numbers = part.strip().split(":")
         if not all(number.strip().isdecimal() for number in numbers) or len(numbers) > 3:
             raise InputError(f"{option} {text!r}: write 1:30, 0:50:5 or 1,2,5, with whole numbers.")
-        first, last, step = (*map(int, numbers), *(int(numbers[0]), 1)[len(numbers) - 1 :])
+        first, last = int(numbers[0]), int(numbers[min(1, len(numbers) - 1)])
+        step = int(numbers[2]) if len(numbers) == 3 else 1
         if step == 0 or last < first:
             raise InputError(f"{option} {text!r}: {part.strip()} names no number.")
         found += range(first, last + 1, step)
@@ -39,7 +40,9 @@ def prices(option: str, text: str) -> list[float]:
             raise InputError(
                 f"{option} {text!r}: write 1:0.001:30 or 1,0.1,0.01, with numbers greater than 0."
             )
-        first, last, count = [*numbers, *(numbers[0], float(PRICES))[len(numbers) - 1 :]]
-        many = 1 if len(numbers) == 1 else max(1, int(count))
-        found += np.geomspace(first, last, many).tolist()
+        count = max(1, int(numbers[2])) if len(numbers) == 3 else PRICES
+        if len(numbers) == 1:
+            found.append(numbers[0])
+        else:
+            found += np.geomspace(numbers[0], numbers[1], count).tolist()
     return found
