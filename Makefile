@@ -43,6 +43,7 @@ lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
 bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environment of their own
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.models
+	$(SINGLE) $(BENCH)/bin/python -m benchmarks.paths
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.exact
 
 reproduce: $(VENV)/.plot  ## the paper's experiments, tables and figures, into experiments/

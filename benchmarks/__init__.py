@@ -1,9 +1,9 @@
 """Benchmarks against other software, each to the same accuracy, one thread everywhere.
 
 `python -m benchmarks` (or `make bench`) measures the relaxation, `python -m benchmarks.models` the
-sparse models, `python -m benchmarks.exact` the search for proved optima, `python -m
-benchmarks.scaling` how time and memory grow. Importing this package sets
-one thread for every BLAS and for Numba, so it must come before the first import of NumPy, as
+sparse models, `python -m benchmarks.paths` paths of them, `python -m benchmarks.exact` the search
+for proved optima, `python -m benchmarks.scaling` how time and memory grow. Importing this package
+sets one thread for every BLAS and for Numba, so it must come before the first import of NumPy, as
 `python -m` sees to.
 """
 

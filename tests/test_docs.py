@@ -1,9 +1,10 @@
 """README.md and docs/ are executed, block after block, each page in a directory of its own.
 
 - ```python blocks run in one namespace per page.
-- In ```console and ```sh blocks the lines that start with `$ sparsebounds` are run. Where output is
-  shown below a command it is compared, `...` standing for anything (a time, a path).
-  A command is expected to succeed, unless `$ echo $?` and the status follow it.
+- In ```console and ```sh blocks the lines that start with `$ sparsebounds` (or `$ head`) are run,
+  beside the tables of docs/data. Where output is shown below a command it is compared, `...`
+  standing for anything (a time, a path). A command is expected to succeed, unless `$ echo $?`
+  and the status follow it. docs/transcript.py writes the outputs of docs/commandline.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import doctest
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +30,8 @@ PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 SHELLS = {"console", "sh", "shell", "bash"}
+RUN = {"sparsebounds", "head"}
+DATA = ROOT / "docs" / "data"
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Command:
 
 
 def commands(block: Block) -> list[Command]:
-    """The `$ sparsebounds` commands of a shell block."""
+    """The commands of a shell block that are run."""
     entries: list[tuple[str, int, list[str]]] = []  # command, line, the lines shown below it
     continued = False
     for number, line in enumerate(block.text.splitlines(), start=block.line):
@@ -85,7 +89,7 @@ def commands(block: Block) -> list[Command]:
         continued = line.endswith("\\") and bool(entries) and not entries[-1][2]
     found = []
     for index, (text, at, shown) in enumerate(entries):
-        if text.split()[:1] != ["sparsebounds"]:
+        if not RUN & set(text.split()[:1]):
             continue
         after = entries[index + 1] if index + 1 < len(entries) else None
         status = int(after[2][0]) if after and after[0].strip() == "echo $?" else 0
@@ -149,6 +153,8 @@ def test_page_does_what_it_says(
     environment = shell_environment(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
+    for table in DATA.glob("*.csv"):
+        shutil.copy(table, work)
     monkeypatch.chdir(work)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     # A module of its own, so that classes a page defines can be found by pickle.

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_solution", "_solve", "_path", "_rank", "_certify"),
     ("estimators",),
     ("datasets",),
+    ("tables",),
     (FACE,),
     ("experiments",),
     ("report",),
@@ -44,7 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
-SKLEARN_ALLOWED = {"estimators", "datasets", "cli", "testing"}
+SKLEARN_ALLOWED = {"estimators", "datasets", "tables", "cli", "testing"}
 MAX_LINES = 400
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

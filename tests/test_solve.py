@@ -12,6 +12,7 @@ import pytest
 from sklearn.linear_model import Lasso, LogisticRegression
 
 import sparsebounds as sb
+from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._solve import solve_program
 from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.losses import REGISTRY
@@ -127,6 +128,22 @@ def test_time_limit_still_gives_a_certified_model() -> None:
     assert len(solution.support) <= 10
     with pytest.raises(ValueError, match="tol=0 must be a number greater than 0"):
         sb.solve(sample.X, sample.y, k=10, ridge=0.01, tol=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"time_limit": "a"}, "time_limit='a' must be a number of seconds greater than 0."),
+        ({"time_limit": 0}, "time_limit=0 must be a number of seconds greater than 0."),
+        ({"tol": "a"}, "tol='a' must be a number greater than 0, such as 1e-4."),
+        ({"node_limit": "a"}, "node_limit='a' must be 1 or more, or None for no limit."),
+        ({"callback": 3}, "callback=3 cannot be called; pass a function, or None."),
+    ],
+)
+def test_wrong_limits_are_sentences(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises((InputError, InputTypeError)) as caught:
+        sb.solve(np.eye(3), np.arange(3.0), k=1, ridge=0.1, **options)
+    assert str(caught.value) == sentence
 
 
 def test_with_budget_shares_the_data() -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
     from sparsebounds._certify import certify as certify
+    from sparsebounds._path import Path as Path
+    from sparsebounds._path import path as path
     from sparsebounds._rank import RankBounds as RankBounds
     from sparsebounds._rank import rank_bounds as rank_bounds
     from sparsebounds._solution import Solution as Solution
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
     from sparsebounds.estimators import SparseClassifier as SparseClassifier
+    from sparsebounds.estimators import SparseClassifierCV as SparseClassifierCV
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
+    from sparsebounds.estimators import SparseRegressorCV as SparseRegressorCV
     from sparsebounds.estimators import SparseSelector as SparseSelector
     from sparsebounds.exact.near import NearOptimal as NearOptimal
     from sparsebounds.exact.near import near_optimal as near_optimal
@@ -60,10 +64,14 @@ _HOME: dict[str, str] = {
     "Solution": "sparsebounds._solution",
     "solve": "sparsebounds._solve",
     "certify": "sparsebounds._certify",
+    "Path": "sparsebounds._path",
+    "path": "sparsebounds._path",
     "RankBounds": "sparsebounds._rank",
     "rank_bounds": "sparsebounds._rank",
     "SparseClassifier": "sparsebounds.estimators",
+    "SparseClassifierCV": "sparsebounds.estimators",
     "SparseRegressor": "sparsebounds.estimators",
+    "SparseRegressorCV": "sparsebounds.estimators",
     "SparseSelector": "sparsebounds.estimators",
     "NearOptimal": "sparsebounds.exact.near",
     "near_optimal": "sparsebounds.exact.near",

@@ -17,12 +17,14 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from sparsebounds._errors import InputError
 from sparsebounds._solution import Solution, SolutionStats
+from sparsebounds._validate import check_limits
 from sparsebounds.bounds import DualPoint, best_cover, screen_at
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate, Leaf
@@ -108,9 +110,10 @@ def solve_program(
     callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """`solve` for a program that is already posed."""
-    if not (math.isfinite(tol) and tol > 0):
+    if not isinstance(tol, Real) or not (math.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
-    if node_limit is not None and not node_limit >= 1:
+    check_limits(time_limit, callback)
+    if node_limit is not None and not (isinstance(node_limit, Real) and node_limit >= 1):
         raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
     if checkpoint is not None and not exact:
         raise InputError(

@@ -110,17 +110,23 @@ def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
 
 def sample_weights(value: Any, n: int) -> tuple[Vector, Mask | None]:
     """Weights of the rows kept, and which rows those are (None: all)."""
+    weights = all_sample_weights(value, n)
+    keep = weights > 0
+    return (weights, None) if keep.all() else (weights[keep], keep)
+
+
+def all_sample_weights(value: Any, n: int) -> Vector:
+    """The weights of all rows, some of which are above 0."""
     if value is None:
-        return np.ones(n), None
+        return np.ones(n)
     weights = real_vector("sample_weight", value, n, "row")
     if np.any(weights < 0):
         raise InputError(
             f"sample_weight holds {weights.min():g}; weights must be 0 or more (0 drops a row)."
         )
-    keep = weights > 0
-    if not keep.any():
+    if not np.any(weights > 0):
         raise InputError("sample_weight is all zero, which drops every row; weigh some rows.")
-    return (weights, None) if keep.all() else (weights[keep], keep)
+    return weights
 
 
 def response_labels(y: Any, n: int) -> Any:

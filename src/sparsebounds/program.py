@@ -221,6 +221,13 @@ class Program:
         other.__dict__.pop("prices", None)
         return other
 
+    def with_price(self, l0: float) -> Program:
+        """The same data, loss and size of w, with a price l0 per feature in place of k (or l0)."""
+        other = copy.copy(self)
+        other.k, other.l0, other.memo = None, check.positive_number("l0", l0), {}
+        other.__dict__.pop("prices", None)
+        return other
+
     def restricted(self, features: Index) -> Program:
         """The same problem with the other features left out."""
         other = copy.copy(self)
@@ -258,13 +265,14 @@ class Program:
             return f"feature {feature}"
         return repr(self.feature_names[feature])
 
-    def describe(self) -> str:
-        """The problem in one clause."""
-        sparsity = (
-            f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
-            if self.k is not None
-            else f"a price l0={_number(self.l0)} per nonzero coefficient"
-        )
+    def describe(self, sparsity: str | None = None) -> str:
+        """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
+        if sparsity is None:
+            sparsity = (
+                f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
+                if self.k is not None
+                else f"a price l0={_number(self.l0)} per nonzero coefficient"
+            )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
         extras = [
             "an intercept" if self.fit_intercept else "",

@@ -109,8 +109,16 @@ def test_models_that_break_a_constraint(refused: Refused, numbers: Path, model: 
     assert "but the program has none" in refused(*common, "--no-intercept", "--no-standardize")
 
 
+def test_a_model_file_knows_its_table(
+    invoke: Invoke, refused: Refused, numbers: Path, model: Path, tmp_path: Path
+) -> None:
+    stated = answer(invoke("certify", model, numbers, "--target", "score", "--json"))
+    assert answer(invoke("certify", model, numbers, "--json")) == stated
+    (tmp_path / "other.csv").write_text("feature,coef\nage,0.1\n")
+    assert refused("certify", tmp_path / "other.csv", numbers).startswith("--target is missing")
+
+
 def test_wrong_use(refused: Refused, numbers: Path, model: Path) -> None:
-    assert refused("certify", model, numbers).startswith("--target is missing")
     common = ("certify", model, numbers, "--target", "score")
     assert "Both k and l0 were given" in refused(*common, "-k", 1, "--l0", 0.1)
     assert "Both ridge and ball were given" in refused(*common, "--ridge", 1, "--ball", 0.1)
@@ -126,7 +134,7 @@ def test_models_of_other_data(
     assert refused("certify", model, tmp_path / "less.csv", *target) == (
         "The model uses the feature 'dose', which the data do not have."
     )
-    np.savez(tmp_path / "bare.npz", X=np.eye(3), y=np.ones(3))
+    np.savez(tmp_path / "bare.npz", X=np.eye(3), y=np.arange(3.0))
     bare = tmp_path / "bare.npz"
     assert "'age', but the data have no feature names" in refused("certify", model, bare)
     (tmp_path / "far.csv").write_text("feature,coef\n3,1.0\n")
@@ -167,6 +175,8 @@ def test_models_of_other_data(
         ({"parameters": {}}, "parameters must hold the parameters of solve, all of them."),
         ({"parameters": {"positive": 1}}, "parameters.positive must be true or false."),
         ({"parameters": {"always": "age"}}, "parameters.always must be a list."),
+        ({"table": 3}, "table must be an object."),
+        ({"table": {"choice": {}}}, "table.choice must hold the options of a table, all of them."),
     ],
 )
 def test_malformed_model_files(

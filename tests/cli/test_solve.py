@@ -15,7 +15,7 @@ from rich.console import Console
 import sparsebounds as sb
 from sparsebounds.certificates import Certificate
 from sparsebounds.cli import _output
-from sparsebounds.cli._model import load_model
+from sparsebounds.cli._model_files import load_model
 from sparsebounds.datasets import make_correlated
 
 Invoke = Callable[..., Any]
@@ -246,8 +246,8 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
     )
     common = ("solve", numbers, "--target", "score")
     assert "--weights 'w' is not a column of" in refused(*common, "--weights", "w")
-    assert refused(*common, "--never", "height") == (
-        "never names 'height', which is not a column of X."
+    assert f"--never 'height' is not a column of {numbers}; it has age" in refused(
+        *common, "--never", "height"
     )
     assert "always and never both hold 'bmi'" in refused(*common, "--always=bmi", "--never=bmi")
 
@@ -262,8 +262,9 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("--l0", "nan"), "l0=nan must be finite and greater than 0."),
         (("--tol", 0), "tol=0.0 must be a number greater than 0, such as 1e-4."),
         (("--time-limit", 0), "time_limit=0.0 must be a number of seconds greater than 0."),
-        (("--loss", "hinge"), "loss='hinge' is not a loss; pass one of"),
-        (("--loss", "logistic"), "classes"),
+        (("--loss", "hinge"), "squared_hinge. Did you mean 'squared_hinge'?"),
+        (("--loss", "logistc"), "--loss 'logistc' is not a loss; pass one of squared, logistic"),
+        (("--loss", "logistic"), "The target 'score' holds 60 classes ("),
         (("--out", "/nowhere/m.json"), "--out /nowhere/m.json: the folder /nowhere does not exist"),
         (("--certificate", "/"), "--certificate / is a folder; name a file."),
     ],
@@ -282,29 +283,27 @@ def test_usage_errors(invoke: Invoke, numbers: Path) -> None:
 def test_text_and_names_where_numbers_belong(
     refused: Callable[..., str], words: Path, tmp_path: Path
 ) -> None:
-    assert "it must hold real numbers" in refused("solve", words, "--target", "fate")
-    assert "X has columns that are not numbers: 'fate'" in refused("solve", words, "--target=age")
-    np.savez(tmp_path / "bare.npz", X=np.eye(3), y=np.ones(3))
+    assert refused("solve", words, "--target", "fate") == (
+        "The target 'fate' holds text ('alive', 'dead'), but --loss squared needs numbers; pass "
+        "--loss logistic."
+    )
+    assert refused("solve", words, "--target=age") == (
+        f"{words} has columns that are not numbers: 'fate' (text, 2 values). Encode them with "
+        "--one-hot (or some of them with --categorical NAMES), or leave them out with --exclude."
+    )
+    np.savez(tmp_path / "bare.npz", X=np.eye(3), y=np.arange(3.0))
     assert "the data have no feature names; pass column numbers" in refused(
         "solve", tmp_path / "bare.npz", "--always", "age"
     )
-    np.savez(tmp_path / "short.npz", X=np.eye(3), y=np.ones(3), feature_names=["a", "b"])
+    np.savez(tmp_path / "short.npz", X=np.eye(3), y=np.arange(3.0), feature_names=["a", "b"])
     assert "feature_names has 2 entries, but X has 3 columns." in refused(
         "solve", tmp_path / "short.npz"
     )
 
 
-def test_empty_cells(refused: Callable[..., str], tmp_path: Path) -> None:
-    data = tmp_path / "holes.csv"
-    data.write_text("a,b,y\n1,2,p\n2,,\n3,3,q\n")
-    assert refused("solve", data, "--target", "y", "--loss", "logistic") == (
-        f"--target 'y' has 1 empty cell in {data}; drop or fill such rows."
-    )
-    data.write_text("a,b,y\n1,2,1\n2,,2\n3,3,1\n")
-    assert "X holds NaN in column 'b'" in refused("solve", data, "--target", "y")
-
-
-@pytest.mark.parametrize("command", ["solve", "certify", "demo", "verify"])
+@pytest.mark.parametrize(
+    "command", ["solve", "path", "predict", "certify", "verify", "rank", "demo", "reproduce"]
+)
 def test_help_has_an_example(invoke: Invoke, command: str) -> None:
     assert f"Example: sparsebounds {command}" in said(invoke(command, "--help"))
 

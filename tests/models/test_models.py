@@ -126,7 +126,7 @@ def test_a_beam_as_wide_as_the_problem_finds_the_optimum(seed: int, priced: bool
     """Width 2^8 keeps every support: best first, at most `room` more features, fixed ones kept."""
     model, _, _ = quadratic(seed, priced=priced)
     start, fixed = np.array([6]), np.arange(8) == 6
-    found = beam(model, start, fixed, room=3, width=256)
+    found = beam(model, [start], fixed, room=3, width=256)
     supports = [
         [6, *more]
         for size in range(4)

@@ -6,7 +6,13 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds.bidual import bidual_value, dual_value
-from sparsebounds.bounds.cardinality import Cover, best_cover, cardinality_curve
+from sparsebounds.bounds.cardinality import (
+    Cover,
+    best_cover,
+    budget_curve,
+    cardinality_curve,
+    fewest_ranges,
+)
 from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair, scored
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
@@ -35,10 +41,12 @@ __all__ = [
     "best_cover",
     "bidual_value",
     "bound_at",
+    "budget_curve",
     "cardinality_curve",
     "dual_point",
     "dual_point_at",
     "dual_value",
+    "fewest_ranges",
     "lower_bound",
     "null_up",
     "objective_up",

@@ -49,13 +49,28 @@ def best_cover(program: Program, points: Sequence[DualPoint]) -> Cover:
         best = int(np.argmax(bounds))
         return Cover(bounds[best], (ROOT,), (best,))
     curves = np.stack([cardinality_curve(program, point) for point in points])
-    winner = np.argmax(curves, axis=0)
-    starts = np.flatnonzero(np.diff(winner, prepend=-1))
-    ends = np.append(starts[1:] - 1, len(winner) - 1)
-    nodes = tuple(Node(low=int(i), high=int(j)) for i, j in zip(starts, ends, strict=True))
-    used = tuple(int(winner[start]) for start in starts)
+    ranges = fewest_ranges(curves)
+    nodes = tuple(Node(low=low, high=high) for low, high, _ in ranges)
+    used = tuple(row for _, _, row in ranges)
     lower = min(bound_at(program, points[p], node) for p, node in zip(used, nodes, strict=True))
     return Cover(lower, nodes, used)
+
+
+def fewest_ranges(curves: Vector) -> list[tuple[int, int, int]]:
+    """The fewest ranges of columns, each with a row, that prove min_j max_i curves[i, j].
+
+    (first, last, row): all columns in order, the row at least that number on its range. From left
+    to right the row that reaches furthest is taken, which no other choice can beat.
+    """
+    reached = curves >= np.min(np.max(curves, axis=0))
+    ranges, start, width = [], 0, curves.shape[1]
+    while start < width:
+        short = ~reached[:, start:]
+        ends = np.where(short.any(axis=1), np.argmax(short, axis=1), width - start)
+        row = int(np.argmax(ends))
+        ranges.append((start, start + int(ends[row]) - 1, row))
+        start += int(ends[row])
+    return ranges
 
 
 def cardinality_curve(program: Program, point: DualPoint) -> Vector:
@@ -64,6 +79,23 @@ def cardinality_curve(program: Program, point: DualPoint) -> Vector:
     if price is None:
         raise ValueError("The cardinality curve needs one price l0 for all free features.")
     with np.errstate(over="ignore", invalid="ignore"):
+        free = _unpriced_curve(program, point)
+        curve = down(free + down(price * np.arange(len(free))))
+    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+
+
+def budget_curve(program: Program, point: DualPoint) -> Vector:
+    """For k = 0, 1, ..., a proved lower bound with at most k counted features and no prices.
+
+    One dual vector bounds the optimum of every budget: k -> -F*(a) - R_k(a) is what it proves.
+    """
+    curve = _unpriced_curve(program, point)
+    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+
+
+def _unpriced_curve(program: Program, point: DualPoint) -> Vector:
+    """-F*(a) - R_j(a), rounded down, for j = 0, 1, ..."""
+    with np.errstate(over="ignore", invalid="ignore"):
         if program.ball is None:
             # Without its price: q_j = reach_j^2 / (2 ridge_j).
             gains = up(ridge_gains(program, point, program.ridges) + program.prices)
@@ -71,5 +103,5 @@ def cardinality_curve(program: Program, point: DualPoint) -> Vector:
             gains = squares_up(point.reach)
         base = sum_up(gains[program.always])
         gain = prefix_gains_up(program, base, gains[program.free])
-        curve = down(down(-point.conjugate - gain) + down(price * np.arange(len(gain))))
-    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+        curve: Vector = down(-point.conjugate - gain)
+    return curve

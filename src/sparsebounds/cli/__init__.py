@@ -9,6 +9,9 @@ import typer
 from sparsebounds._version import __version__
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.path import path
+from sparsebounds.cli.predict import predict
+from sparsebounds.cli.rank import rank
 from sparsebounds.cli.reproduce import reproduce
 from sparsebounds.cli.solve import solve
 from sparsebounds.cli.verify import verify
@@ -21,8 +24,11 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(path)
+app.command()(predict)
 app.command()(certify)
 app.command()(verify)
+app.command()(rank)
 app.command()(reproduce)
 
 

@@ -1,62 +1,42 @@
-"""The options that commands share, and the problem they pose."""
+"""The options that commands share: how a table is read, and which problem is posed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sparsebounds._errors import InputError
-from sparsebounds.cli._data import Table
+from sparsebounds.cli._parameters import Parameters
+from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_mean, split_names
 
-if TYPE_CHECKING:
-    from sparsebounds.program import Program
+DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
+"""Panels of --help."""
 
-Data = Annotated[Path, typer.Argument(help="The data: .npz, .npy or CSV.")]
-Target = Annotated[str | None, typer.Option(help="The response's column (or array).")]
-Weights = Annotated[str | None, typer.Option(help="The sample weights' column.")]
-Offset = Annotated[str | None, typer.Option(help="The offset's column.")]
+
+def _losses() -> list[str]:
+    from sparsebounds.losses import REGISTRY
+
+    return list(REGISTRY)
+
+
+def _imputations() -> list[str]:
+    return ["median", "mean"]
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(help="The data: CSV, TSV (also .gz), Parquet, Feather, .npz or .npy."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-K = Annotated[int | None, typer.Option("-k", help="At most this many features. Default 10.")]
-L0 = Annotated[float | None, typer.Option("--l0", help="A price per feature, in place of -k.")]
-Ridge = Annotated[float | None, typer.Option(help="Weight of |w|^2 / 2. Default 0.1.")]
-Ball = Annotated[float | None, typer.Option(help="|w|^2 at most this, in place of --ridge.")]
-LossName = Annotated[
-    str | None,
-    typer.Option(help="squared (default), logistic, poisson, huber or squared_hinge."),
-]
-Intercept = Annotated[
-    bool | None, typer.Option("--intercept/--no-intercept", help="Default: with an intercept.")
-]
-Standardize = Annotated[
-    bool | None,
-    typer.Option(
-        "--standardize/--no-standardize",
-        help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
-        "coefficients are printed in your units either way.",
-    ),
-]
-Positive = Annotated[bool | None, typer.Option("--positive", help="No negative coefficient.")]
-Always = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Features always in, uncounted: names and commas."),
-]
-Never = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Features left out: names and commas.")
-]
 Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
-]
 Exact = Annotated[
     bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
 ]
-CheckpointFile = Annotated[
-    Path | None,
-    typer.Option("--checkpoint", help="Save the exact search here, and go on from it (.npz)."),
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
 ]
 CertificateFile = Annotated[
     Path | None, typer.Option("--certificate", help="Save the proof here, for verify (JSON).")
@@ -64,53 +44,225 @@ CertificateFile = Annotated[
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """A problem without its data, as options and model files state it."""
+class TableOptions:
+    """How a table becomes features and a response."""
 
-    loss: str = "squared"
-    k: int | None = 10
-    l0: float | None = None
-    ridge: float | None = 0.1
-    ball: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: bool = False
-    always: tuple[str | int, ...] = ()
-    never: tuple[str | int, ...] = ()
+    target: Annotated[
+        str | None, typer.Option(help="The response's column (or array).", rich_help_panel=DATA)
+    ] = None
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="The features: names and commas, lab_* for all that begin so. Default: all.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns that are no features.", rich_help_panel=DATA),
+    ] = None
+    weights: Annotated[
+        str | None, typer.Option(help="The sample weights' column.", rich_help_panel=DATA)
+    ] = None
+    offset: Annotated[
+        str | None, typer.Option(help="The offset's column.", rich_help_panel=DATA)
+    ] = None
+    one_hot: Annotated[
+        bool | None,
+        typer.Option("--one-hot", help="Encode every text column.", rich_help_panel=DATA),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns to encode one-hot.", rich_help_panel=DATA),
+    ] = None
+    drop_missing: Annotated[
+        bool | None,
+        typer.Option(
+            "--drop-missing", help="Leave out rows with missing values.", rich_help_panel=DATA
+        ),
+    ] = None
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            help="Fill missing numbers with their median or mean, text with its most frequent "
+            "value.",
+            autocompletion=_imputations,
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    test: Annotated[
+        float | None,
+        typer.Option(help="Share of the rows to hold out, such as 0.2.", rich_help_panel=DATA),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of --test. Default 0.", rich_help_panel=DATA)
+    ] = None
 
-    def changed(self, **given: Any) -> Parameters:
-        """The same with what was given (not None); k replaces l0, a ball the ridge, and so on."""
-        changes = {name: value for name, value in given.items() if value is not None}
-        for pair in (("k", "l0"), ("ridge", "ball")):
-            if not changes.keys().isdisjoint(pair):
-                changes = dict.fromkeys(pair) | changes
-        return replace(self, **changes)
+    def choice(self, base: Choice | None = None) -> Choice:
+        """What was asked, on top of what a model file says."""
+        given = asdict(self)
+        for name in ("features", "exclude", "categorical"):
+            given[name] = tuple(given[name]) if given[name] else None
+        return (base or Choice()).changed(**given)
 
-    def program(self, table: Table) -> Program:
-        """The problem on these data."""
-        from sparsebounds.program import Program
 
-        return Program(
-            table.X,
-            table.y,
-            sample_weight=table.weights,
-            offset=table.offset,
-            feature_names=table.names,
-            **asdict(self),
+@dataclass(frozen=True)
+class SizeOptions:
+    """How sparse the model is."""
+
+    k: Annotated[
+        int | None,
+        typer.Option("-k", help="At most this many features. Default 10.", rich_help_panel=PROBLEM),
+    ] = None
+    l0: Annotated[
+        float | None,
+        typer.Option("--l0", help="A price per feature, in place of -k.", rich_help_panel=PROBLEM),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FoldOptions:
+    """What cross-validation chooses among."""
+
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help="Folds of a cross-validation that chooses k (or l0) and the ridge.",
+            rich_help_panel=FOLDS,
+        ),
+    ] = None
+    ks: Annotated[
+        str | None,
+        typer.Option(help="Numbers of features to try: 1:10 or 1,2,5.", rich_help_panel=FOLDS),
+    ] = None
+    l0s: Annotated[
+        str | None,
+        typer.Option("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.", rich_help_panel=FOLDS),
+    ] = None
+    ridges: Annotated[
+        str | None, typer.Option(help="Ridges to try: 0.01,0.1,1.", rich_help_panel=FOLDS)
+    ] = None
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="best (default), or 1se: the smallest model within a standard error of it.",
+            rich_help_panel=FOLDS,
+        ),
+    ] = None
+
+    def check(self, size: SizeOptions) -> None:
+        """InputError for grids without --cv, or beside what they replace."""
+        given = {"--ks": self.ks, "--l0s": self.l0s, "--ridges": self.ridges, "--rule": self.rule}
+        named = [option for option, value in given.items() if value is not None]
+        if self.cv is None and named:
+            raise InputError(f"{named[0]} is for cross-validation: add --cv 5.")
+        if self.cv is not None and self.cv < 2:
+            raise InputError(f"--cv {self.cv} must be 2 folds or more.")
+        if (self.ks or self.l0s) and (size.k is not None or size.l0 is not None):
+            raise InputError("-k and --l0 fix what --ks and --l0s try; pass only one of them.")
+        if self.ks is not None and self.l0s is not None:
+            raise InputError("Both --ks and --l0s were given; pass only one of them.")
+        if self.rule not in (None, "best", "1se"):
+            raise InputError(f"--rule {self.rule!r} must be best or 1se.")
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """The problem without its data and without what makes it sparse."""
+
+    ridge: Annotated[
+        float | None,
+        typer.Option(help="Weight of |w|^2 / 2. Default 0.1.", rich_help_panel=PROBLEM),
+    ] = None
+    ball: Annotated[
+        float | None,
+        typer.Option(help="|w|^2 at most this, in place of --ridge.", rich_help_panel=PROBLEM),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="squared (default), logistic, poisson, huber or squared_hinge.",
+            autocompletion=_losses,
+            rich_help_panel=PROBLEM,
+        ),
+    ] = None
+    intercept: Annotated[
+        bool | None,
+        typer.Option(
+            "--intercept/--no-intercept",
+            help="Default: with an intercept.",
+            rich_help_panel=PROBLEM,
+        ),
+    ] = None
+    standardize: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardize/--no-standardize",
+            help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
+            "coefficients are printed in your units either way.",
+            rich_help_panel=PROBLEM,
+        ),
+    ] = None
+    positive: Annotated[
+        bool | None,
+        typer.Option("--positive", help="No negative coefficient.", rich_help_panel=PROBLEM),
+    ] = None
+    always: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Features always in, uncounted: names and commas.",
+            rich_help_panel=PROBLEM,
+        ),
+    ] = None
+    never: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Features left out, but part of the data.",
+            rich_help_panel=PROBLEM,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """InputError for a loss that is none."""
+        known = _losses()
+        if self.loss is not None and self.loss not in known:
+            raise InputError(
+                f"--loss {self.loss!r} is not a loss; pass one of {', '.join(known)}."
+                f"{did_you_mean(self.loss, known)}"
+            )
+
+    def parameters(
+        self, reading: Reading, size: SizeOptions | None = None, base: Parameters | None = None
+    ) -> Parameters:
+        """What was asked, on top of what a model file says."""
+        table, path, size = reading.train, reading.path, size or SizeOptions()
+        return (base or Parameters()).changed(
+            loss=self.loss,
+            k=size.k,
+            l0=size.l0,
+            ridge=self.ridge,
+            ball=self.ball,
+            fit_intercept=self.intercept,
+            standardize=self.standardize,
+            positive=self.positive,
+            always=_listed("--always", self.always, table, path),
+            never=_listed("--never", self.never, table, path),
         )
 
 
-def listed(option: str, values: list[str] | None, table: Table) -> tuple[str | int, ...] | None:
+def _listed(
+    option: str, values: list[str] | None, table: Table, path: Path
+) -> tuple[str | int, ...] | None:
     """The features of --always or --never: names, or column numbers where there are none."""
     if not values:
         return None
-    known = table.names
-    parts = [
-        part.strip()
-        for value in values
-        for part in ([value] if known is not None and value in known else value.split(","))
-    ]
-    if known is not None:
+    parts = split_names(values, table.names or ())
+    if table.names is not None:
+        for part in parts:
+            check_column(option, part, table.names, path)
         return tuple(parts)
     for part in parts:
         if not part.isdecimal():

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from sparsebounds._errors import InputError
 
 if TYPE_CHECKING:
+    from sparsebounds._path import PathProgress
     from sparsebounds.exact import SearchProgress
     from sparsebounds.relaxation import Progress
+
+    Report = Callable[[Progress | SearchProgress | PathProgress], None]
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -41,6 +46,11 @@ def sentences() -> Iterator[None]:
 def say(text: RenderableType = "") -> None:
     """Print prose or a table for a reader."""
     console.print(text, width=min(WIDEST, console.width))
+
+
+def tell(sentence: str) -> None:
+    """A remark that is neither result nor error, on standard error."""
+    errors.print(f"[dim]{escape(sentence)}[/]")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -69,12 +79,12 @@ def check_writable(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None]]:
+def progress(what: str) -> Iterator[Report]:
     """A spinner on standard error with the bounds so far, only where that is a terminal; a
     sentence, once, where a search is expected to be long."""
     warned = False
 
-    def warn(now: Progress | SearchProgress) -> None:
+    def warn(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
         if outlook is not None and outlook.hard and not warned:
@@ -86,8 +96,25 @@ def progress(what: str) -> Iterator[Callable[[Progress | SearchProgress], None]]
         return
     with errors.status(f"{what} ...") as status:
 
-        def report(now: Progress | SearchProgress) -> None:
+        def report(now: Progress | SearchProgress | PathProgress) -> None:
             warn(now)
             status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
 
         yield report
+
+
+@contextmanager
+def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error; nothing where that is no terminal."""
+    shown = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    )
+    with shown:
+        task = shown.add_task(name, total=steps)
+        yield lambda: shown.advance(task)

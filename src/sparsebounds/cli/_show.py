@@ -7,6 +7,7 @@ gap up, so that every sentence is as true as the number behind it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,17 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     say()
     words = bounds_words(program, solution.lower, solution.upper, relative)
     say(f"{words} {features_words(program, solution)}".rstrip())
+
+
+def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: int) -> Table:
+    """How well the model predicts, on the rows it was fitted to and on those held out."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("score", no_wrap=True)
+    for title, count in (("training", train), ("held out", held)):
+        table.add_column(f"{title} ({count} rows)", justify="right", no_wrap=True)
+    for name, on_train in scores["train"].items():
+        table.add_row(name, f"{on_train:.4g}", f"{scores['test'].get(name, math.nan):.4g}")
+    return table
 
 
 def bounds_record(program: Program, lower: float, upper: float, relative: float) -> dict[str, Any]:

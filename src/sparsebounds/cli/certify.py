@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._data import read_table
-from sparsebounds.cli._model import load_model
-from sparsebounds.cli._options import Parameters, listed
+from sparsebounds.cli._groups import grouped
+from sparsebounds.cli._model_files import load_model
+from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -22,9 +22,11 @@ from sparsebounds.cli._output import (
     say,
     sentences,
 )
+from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, bounds_words, status_words
 
 
+@grouped(TableOptions, SizeOptions, ProblemOptions)
 def certify(
     model: Annotated[
         Path,
@@ -34,19 +36,9 @@ def certify(
         ),
     ],
     data: options.Data,
-    target: options.Target = None,
-    k: options.K = None,
-    l0: options.L0 = None,
-    ridge: options.Ridge = None,
-    ball: options.Ball = None,
-    loss: options.LossName = None,
-    intercept: options.Intercept = None,
-    standardize: options.Standardize = None,
-    weights: options.Weights = None,
-    offset: options.Offset = None,
-    always: options.Always = None,
-    never: options.Never = None,
-    positive: options.Positive = None,
+    table: TableOptions,
+    size: SizeOptions,
+    problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
@@ -67,20 +59,11 @@ def certify(
     with sentences():
         check_writable(certificate=certificate)
         loaded = load_model(model)
-        table = read_table(data, target, weights, offset)
-        parameters = (loaded.parameters or Parameters()).changed(
-            loss=loss,
-            k=k,
-            l0=l0,
-            ridge=ridge,
-            ball=ball,
-            fit_intercept=intercept,
-            standardize=standardize,
-            positive=positive,
-            always=listed("--always", always, table),
-            never=listed("--never", never, table),
-        )
-        program = parameters.program(table)
+        problem.check()
+        arrays = data.suffix.lower() == ".npz"  # their names are their own
+        reading = read(data, table.choice(None if arrays else loaded.choice))
+        parameters = problem.parameters(reading, size, loaded.parameters)
+        program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
         with progress("Proving") as callback, warnings.catch_warnings():
             # Stopped early it still proves a bound, and the gap below says how good.

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sparsebounds._errors import InputError
-from sparsebounds.cli._output import BAD_INPUT, errors, say, sentences
+from sparsebounds.cli._output import BAD_INPUT, bar, errors, say, sentences
 
 if TYPE_CHECKING:
     from sparsebounds.experiments import Done, Experiment
@@ -77,7 +75,7 @@ def _one(experiment: Experiment, out: Path, check: Callable[[], None]) -> None:
     from sparsebounds.experiments import reproduce as run
 
     name = f"Experiment {experiment.number}: {experiment.title}"
-    with sentences(), _bar(name, experiment.steps) as advance:
+    with sentences(), bar(name, experiment.steps) as advance:
 
         def tick() -> None:
             check()
@@ -93,20 +91,3 @@ def _tell(name: str, done: Done) -> None:
     for finding in done.findings:
         say(f"- {escape(finding)}")
     say(f"[dim]{escape(', '.join(map(str, done.files)))}[/]\n")
-
-
-@contextmanager
-def _bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error; nothing where that is no terminal."""
-    shown = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-        disable=not errors.is_terminal,
-    )
-    with shown:
-        task = shown.add_task(name, total=steps)
-        yield lambda: shown.advance(task)

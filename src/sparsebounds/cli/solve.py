@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._data import read_table
-from sparsebounds.cli._model import SavedModel, class_labels, feature, save_model
-from sparsebounds.cli._options import Parameters, listed
+from sparsebounds.cli._folds import chosen_by_folds
+from sparsebounds.cli._groups import grouped
+from sparsebounds.cli._model_files import save_model
+from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
@@ -22,34 +23,31 @@ from sparsebounds.cli._output import (
     say,
     sentences,
 )
-from sparsebounds.cli._show import bounds_record, show_solution
+from sparsebounds.cli._read import read
+from sparsebounds.cli._run import Run, command_line
+from sparsebounds.cli._scores import scored
+from sparsebounds.cli._show import scores_table, show_solution
 
-if TYPE_CHECKING:
-    from sparsebounds._solution import Solution
-    from sparsebounds.program import Program
 
-
+@grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
 def solve(
+    context: typer.Context,
     data: options.Data,
-    target: options.Target = None,
-    k: options.K = None,
-    l0: options.L0 = None,
-    ridge: options.Ridge = None,
-    ball: options.Ball = None,
-    loss: options.LossName = None,
-    intercept: options.Intercept = None,
-    standardize: options.Standardize = None,
-    weights: options.Weights = None,
-    offset: options.Offset = None,
-    always: options.Always = None,
-    never: options.Never = None,
-    positive: options.Positive = None,
+    table: TableOptions,
+    size: SizeOptions,
+    folds: FoldOptions,
+    problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
     exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Save the exact search here, and go on from it (.npz)."),
+    ] = None,
     certificate: options.CertificateFile = None,
-    out: Annotated[Path | None, typer.Option(help="Save the model here (JSON).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Save the model here, for predict (JSON).")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find a sparse model and prove how close to the best possible it is.
@@ -57,6 +55,9 @@ def solve(
     Exit code 0: optimal to --tol, proved. 3: a model whose proved gap is wider. 2: bad input.
 
     Example: sparsebounds solve patients.csv --target survival -k 5 --out model.json
+
+    Example: sparsebounds solve patients.csv --target relapse --loss logistic -k 3 --one-hot
+    --impute median --test 0.2
     """
     from sparsebounds._solve import solve_program
 
@@ -64,20 +65,18 @@ def solve(
         check_writable(checkpoint=checkpoint, certificate=certificate, out=out)
         if checkpoint is not None and not exact:
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
-        table = read_table(data, target, weights, offset)
-        parameters = Parameters().changed(
-            loss=loss,
-            k=k,
-            l0=l0,
-            ridge=ridge,
-            ball=ball,
-            fit_intercept=intercept,
-            standardize=standardize,
-            positive=positive,
-            always=listed("--always", always, table),
-            never=listed("--never", never, table),
-        )
-        program = parameters.program(table)
+        problem.check()
+        folds.check(size)
+        reading = read(data, table.choice())
+        parameters = problem.parameters(reading, size)
+        chosen = None
+        if folds.cv is not None:
+            with progress("Cross-validating"):
+                chosen = chosen_by_folds(
+                    parameters, reading.train, folds, size, problem, reading.choice.seed
+                )
+            parameters = chosen.parameters
+        program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(
                 program,
@@ -87,43 +86,28 @@ def solve(
                 checkpoint=checkpoint,
                 callback=callback,
             )
+        sides = {"train": reading.train, "test": reading.held}
+        scores = {
+            name: scored(program, solution, rows)
+            for name, rows in sides.items()
+            if reading.held is not None and rows is not None
+        }
+        run = Run(
+            command_line(context), reading, parameters, program, solution, tol, scores, chosen
+        )
     if as_json:
-        print_json(_record(program, solution))
+        print_json(run.record())
     else:
         say(f"[bold]{escape(program.describe())}[/]\n")
+        if chosen is not None:
+            say(f"{escape(chosen.words)}\n")
         show_solution(program, solution, tol)
+        if reading.held is not None:
+            say()
+            say(scores_table(scores, len(reading.train.y), len(reading.held.y)))
     with sentences():
         if out is not None:
-            save_model(out, _saved(program, solution), parameters)
+            save_model(out, run.model(), parameters)
         if certificate is not None:
             solution.certificate.save(certificate)
     raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)
-
-
-def _saved(program: Program, solution: Solution) -> SavedModel:
-    return SavedModel(
-        features=tuple(feature(program, column) for column in solution.support.tolist()),
-        coef=tuple(solution.coef[solution.support].tolist()),
-        intercept=float(solution.intercept),
-        classes=class_labels(program),
-        lower=solution.lower,
-        upper=solution.upper,
-    )
-
-
-def _record(program: Program, solution: Solution) -> dict[str, Any]:
-    model = _saved(program, solution)
-    bounds = bounds_record(program, solution.lower, solution.upper, solution.rel_gap)
-    return {
-        "status": solution.status,
-        "features": model.features,
-        "coef": model.coef,
-        "intercept": model.intercept,
-        "classes": model.classes,
-        **bounds,
-        "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
-        "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
-        "nodes": solution.stats.nodes,
-        "passes": float(solution.stats.full_passes),
-        "seconds": solution.stats.seconds,
-    }

@@ -9,19 +9,22 @@ import typer
 from rich.markup import escape
 
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._data import read_table
+from sparsebounds.cli._groups import grouped
+from sparsebounds.cli._options import TableOptions
 from sparsebounds.cli._output import OK, REFUSED, console, print_json, sentences
+from sparsebounds.cli._read import read
 
 
+@grouped(TableOptions)
 def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate, as saved (JSON).")],
     data: options.Data,
-    target: options.Target = None,
-    weights: options.Weights = None,
-    offset: options.Offset = None,
+    table: TableOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Recompute both bounds of a certificate from the data, trusting nothing else.
+
+    The table must be read as solve read it: the same columns, encoding and rows held out.
 
     Exit code 0: verified. 1: refused, with the check that failed. 2: a file cannot be read.
 
@@ -31,8 +34,8 @@ def verify(
 
     with sentences():
         loaded = Certificate.load(certificate)
-        table = read_table(data, target, weights, offset)
-        verdict = loaded.verify(table.X, table.y, table.weights, table.offset)
+        rows = read(data, table.choice()).train
+        verdict = loaded.verify(rows.X, rows.y, rows.weights, rows.offset)
     if as_json:
         names = ("ok", "lower", "upper", "message")
         print_json({name: getattr(verdict, name) for name in names})

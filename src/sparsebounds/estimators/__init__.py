@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from sparsebounds.estimators.classifier import SparseClassifier
+from sparsebounds.estimators.classifier_cv import SparseClassifierCV
 from sparsebounds.estimators.regressor import SparseRegressor
+from sparsebounds.estimators.regressor_cv import SparseRegressorCV
 from sparsebounds.estimators.selector import SparseSelector
 
-__all__ = ["SparseClassifier", "SparseRegressor", "SparseSelector"]
+__all__ = [
+    "SparseClassifier",
+    "SparseClassifierCV",
+    "SparseRegressor",
+    "SparseRegressorCV",
+    "SparseSelector",
+]

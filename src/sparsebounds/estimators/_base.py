@@ -22,7 +22,37 @@ from sparsebounds.matrices import as_matrix
 DEFAULT_K = 10
 
 
-class SparseEstimator(BaseEstimator):
+class LinearEstimator(BaseEstimator):
+    """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        """X and y, checked."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
+            **options,
+        )
+        return X, y
+
+    def _linear(self, X: Any) -> Vector:
+        """X coef + intercept for new rows, one column a model."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        return np.asarray(safe_sparse_dot(X, self.coef_.T) + self.intercept_)
+
+
+class SparseEstimator(LinearEstimator):
     """Parameters of a sparse program, as scikit-learn keeps them: assigned, and read by `fit`."""
 
     def __init__(
@@ -56,22 +86,9 @@ class SparseEstimator(BaseEstimator):
         self.exact = exact
         self.time_limit = time_limit
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
         """X, y and their weights, checked, without the rows of weight 0."""
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csc",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-            **options,
-        )
+        X, y = self._checked(X, y, **options)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])
         return (X, y, weights) if keep is None else (X[keep], y[keep], weights)
 
@@ -121,14 +138,6 @@ class SparseEstimator(BaseEstimator):
             time_limit=None if self.time_limit is None else self.time_limit / problems,
         )
         return replace(solution, program=None)
-
-    def _linear(self, X: Any) -> Vector:
-        """X coef + intercept for new rows, one column a model."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
-        return np.asarray(safe_sparse_dot(X, self.coef_.T) + self.intercept_)
 
 
 def chosen_loss(loss: str | Loss, *, two_class: bool, allowed: str) -> Loss:

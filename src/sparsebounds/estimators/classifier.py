@@ -16,12 +16,66 @@ from sparsebounds._errors import InputError
 from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
 from sparsebounds.losses import Loss
 
+ALLOWED = "'logistic' or 'squared_hinge'"
+
 
 def _has_probabilities(estimator: Any) -> bool:
     return bool(getattr(estimator.loss, "name", estimator.loss) == "logistic")
 
 
-class SparseClassifier(ClassifierMixin, SparseEstimator):
+class ClassifierPredictions(ClassifierMixin):
+    """What fitted linear models predict for a class; how labels become problems."""
+
+    def _coded(self, y: Any, weights: Vector) -> tuple[list[Vector], Vector]:
+        """The response -1, +1 of each problem, and the weights with those of the classes."""
+        check_classification_targets(y)
+        kept = y if np.all(weights > 0) else y[weights > 0]
+        self.classes_ = np.unique(kept)
+        if len(self.classes_) < 2:
+            raise InputError(
+                "y holds one class only (rows of weight 0 left out); "
+                "a classifier needs rows of at least two."
+            )
+        # Rows of weight 0 may hold other labels: they count as any.
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        weights = weights * self._class_weights(codes, weights)[codes]
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
+
+    def decision_function(self, X: Any) -> Vector:
+        """The linear predictor: one number a row for two classes, else one a row and class."""
+        z: Vector = self._linear(X)
+        return z[:, 0] if z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else np.argmax(z, axis=1)]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Vector:
+        """The logarithm of `predict_proba`, exact where that underflows."""
+        z: Vector = self._linear(X)
+        if z.shape[1] == 1:
+            return -np.logaddexp(0.0, np.hstack((z, -z)))
+        each = -np.logaddexp(0.0, -z)
+        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Vector:
+        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def _class_weights(self, codes: Index, weights: Vector) -> Vector:
+        """The factor of each class; "balanced" counts rows with their weights."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            mass = np.bincount(codes, weights)
+            return np.asarray(mass.sum() / (len(mass) * mass))
+        labels = self.classes_[codes]
+        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=labels))
+
+
+class SparseClassifier(ClassifierPredictions, SparseEstimator):
     """Linear classification with at most k features (or a price l0 each), certified.
 
     Two classes are one problem, in which the larger label (in sorted order) is coded +1 and the
@@ -95,67 +149,25 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the model of each class and prove how good it is."""
-        allowed = "'logistic' or 'squared_hinge'"
-        loss = chosen_loss(self.loss, two_class=True, allowed=allowed)
+        loss = chosen_loss(self.loss, two_class=True, allowed=ALLOWED)
         X, y, weights = self._read(X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(
-                "y holds one class only (rows of weight 0 left out); "
-                "a classifier needs rows of at least two."
-            )
-        weights = weights * self._class_weights(codes, weights)[codes]
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        coded = [np.where(codes == c, 1.0, -1.0) for c in positives]
+        coded, weights = self._coded(y, weights)
         self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
         found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
 
         self.coef_ = np.array([solution.coef for solution in found])
         self.intercept_ = np.array([solution.intercept for solution in found])
-        self.upper_ = _one_or_all(np.array([solution.upper for solution in found]))
-        self.lower_ = _one_or_all(np.array([solution.lower for solution in found]))
-        self.gap_ = _one_or_all(np.array([solution.rel_gap for solution in found]))
+        self.upper_ = one_or_all(np.array([solution.upper for solution in found]))
+        self.lower_ = one_or_all(np.array([solution.lower for solution in found]))
+        self.gap_ = one_or_all(np.array([solution.rel_gap for solution in found]))
         proved = all(solution.status == "optimal" for solution in found)
         self.status_ = "optimal" if proved else "bounded"
-        self.certificate_ = _one_or_all([solution.certificate for solution in found])
-        self.solution_ = _one_or_all(found)
+        self.certificate_ = one_or_all([solution.certificate for solution in found])
+        self.solution_ = one_or_all(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
 
-    def decision_function(self, X: Any) -> Vector:
-        """The linear predictor: one number a row for two classes, else one a row and class."""
-        z = self._linear(X)
-        return z[:, 0] if z.shape[1] == 1 else z
 
-    def predict(self, X: Any) -> Any:
-        """The label of each row."""
-        z = self.decision_function(X)
-        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else np.argmax(z, axis=1)]
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Vector:
-        """The logarithm of `predict_proba`, exact where that underflows."""
-        z = self._linear(X)
-        if z.shape[1] == 1:
-            return -np.logaddexp(0.0, np.hstack((z, -z)))
-        each = -np.logaddexp(0.0, -z)
-        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Vector:
-        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
-        return np.asarray(np.exp(self.predict_log_proba(X)))
-
-    def _class_weights(self, codes: Index, weights: Vector) -> Vector:
-        """The factor of each class; "balanced" counts rows with their weights."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            mass = np.bincount(codes, weights)
-            return np.asarray(mass.sum() / (len(mass) * mass))
-        labels = self.classes_[codes]
-        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=labels))
-
-
-def _one_or_all(values: Any) -> Any:
+def one_or_all(values: Any) -> Any:
     """The only entry, or all of them."""
     return values[0] if len(values) == 1 else values

@@ -10,8 +10,27 @@ from sklearn.base import RegressorMixin
 from sparsebounds._array import Vector
 from sparsebounds.estimators._base import SparseEstimator, chosen_loss
 
+ALLOWED = "'squared', 'huber' or 'poisson'"
 
-class SparseRegressor(RegressorMixin, SparseEstimator):
+
+class RegressorPredictions(RegressorMixin):
+    """What a fitted linear model predicts for a number."""
+
+    def predict(self, X: Any) -> Vector:
+        """The response expected for each row: exp of the linear predictor for Poisson."""
+        z: Vector = self._linear(X)
+        if self.certificate_.problem.loss != "poisson":
+            return z
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(z))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = getattr(self.loss, "name", self.loss) == "poisson"
+        return tags
+
+
+class SparseRegressor(RegressorPredictions, SparseEstimator):
     """Linear regression with at most k features (or a price l0 each), certified.
 
     Parameters
@@ -68,8 +87,7 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the model and prove how good it is."""
-        allowed = "'squared', 'huber' or 'poisson'"
-        loss = chosen_loss(self.loss, two_class=False, allowed=allowed)
+        loss = chosen_loss(self.loss, two_class=False, allowed=ALLOWED)
         X, y, weights = self._read(X, y, sample_weight, y_numeric=True)
         y = y.astype(np.float64, copy=False)
         self.ridge_ = self._ridge_for(X, y, weights, loss)
@@ -84,16 +102,3 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
         self.solution_ = solution
         self.n_iter_ = solution.stats.newton_steps
         return self
-
-    def predict(self, X: Any) -> Vector:
-        """The response expected for each row: exp of the linear predictor for Poisson."""
-        z = self._linear(X)
-        if self.certificate_.problem.loss != "poisson":
-            return z
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(z))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = getattr(self.loss, "name", self.loss) == "poisson"
-        return tags

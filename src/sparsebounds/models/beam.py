@@ -9,7 +9,7 @@ supports at once finds groups of features that no single exchange leads to; OKRi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ PATIENCE = 2
 
 def beam(
     model: Quadratic,
-    start: Index,
+    starts: Sequence[Index],
     fixed: Mask,
     *,
     room: int,
@@ -31,11 +31,11 @@ def beam(
 ) -> list[Index]:
     """The best supports found, best first, ties by index; at most `width` of them.
 
-    `start` is grown by at most `room` features that are not `fixed`. Without prices larger
-    supports are never worse, so the last size is returned; with prices, the best of all sizes.
+    Each of `starts` is grown by at most `room` features that are not `fixed`. Without prices
+    larger supports are never worse, so the last size is returned; with prices, the best of all.
     """
     priced = bool(np.any(model.price > 0))
-    level = [(0.0, tuple(start.tolist()))]
+    level = sorted((model.value(start), tuple(start.tolist())) for start in starts)[:width]
     kept = list(level)
     stale, least = 0, model.least()
     for _ in range(room):

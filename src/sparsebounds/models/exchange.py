@@ -34,6 +34,13 @@ class Quadratic:
     price: Vector
     positive: Mask
 
+    def value(self, inside: Index) -> float:
+        """The least of q on a support, its prices included; 0 for none."""
+        matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
+        linear = self.linear[inside]
+        fit = -0.5 * float(linear @ np.linalg.solve(matrix, linear)) if len(inside) else 0.0
+        return fit + float(np.sum(self.price[inside]))
+
     def least(self) -> float:
         """The smallest change that counts."""
         alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
@@ -139,17 +146,26 @@ def descend(
     *,
     room: int,
     stop: Callable[[], bool] = lambda: False,
-) -> Index:
-    """The support that best move after best move ends at, by q alone."""
+    visited: set[bytes] | None = None,
+) -> Index | None:
+    """The support that best move after best move ends at, by q alone.
+
+    `visited` are the supports that earlier descents in the same q came by, with the same `room`
+    to spare; None where this one joins them, as it would end where they did.
+    """
     least, seen = model.least(), set[bytes]()
     # On columns so ill scaled that the changes predicted are rounding, moves may lead in a circle.
     while not stop() and inside.tobytes() not in seen:
+        if visited is not None and inside.tobytes() in visited:
+            return None
         seen.add(inside.tobytes())
         move = next(iter(moves(model, inside, fixed, room=room, most=1)), None)
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
         inside = after(inside, move)
+    if visited is not None:
+        visited |= seen
     return inside
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Quadratic, after, descend, moves
+from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -44,16 +44,25 @@ twice as many undecided features, primalization costs more than it finds."""
 
 
 class Search:
-    """Local search over supports within a pool; every support is refitted once."""
+    """Local search over supports within a pool; every support is refitted once.
 
-    def __init__(self, program: Program, relaxed: Relaxation) -> None:
-        self.program, self.relaxed = program, relaxed
-        self.pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
+    `known` are good supports of a neighbouring problem (another k or l0) on the same data, best
+    first. The beam then goes on from them, and there are fewer restarts: they were made there.
+    """
+
+    def __init__(self, program: Program, relaxed: Relaxation, known: Sequence[Index] = ()) -> None:
+        self.program, self.relaxed, self.known = program, relaxed, list(known)
+        pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
+        self.pool = np.unique(np.concatenate((pool, *self.known))).astype(np.int64)
         self.fixed = ~program.free[self.pool]
         self._columns = program.matrix.columns(self.pool)
         self._seen: dict[tuple[int, ...], Model] = {}
         self._local: set[tuple[int, ...]] = set()
+        self._visited: set[bytes] = set()
         self._last: tuple[Model, Quadratic] | None = None
+        self.grown: list[Index] = []
+        """The beam's supports, best first: `known` for a neighbour."""
+
         self.interrupted = False
         """Whether Ctrl-C has ended a part of it."""
 
@@ -115,7 +124,9 @@ class Search:
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
         """Go from a support to a local optimum, or to where an earlier descent came by."""
         if self.exact:
-            self.model(self._descend(self._around(self.incumbent), support, stop))
+            end = self._descend(self._around(self.incumbent), support, stop)
+            if end is not None:
+                self.model(end)
             return
         model: Model | None = self.model(support)
         while model is not None and not stop():
@@ -124,6 +135,16 @@ class Search:
                 return
             self._local.add(key)
             model = self._step(model, stop)
+
+    def shrunk(self, model: Model, count: int) -> Index:
+        """The support with `count` free features less: those of least loss dropped, then swaps."""
+        quadratic, inside = self._around(model), np.searchsorted(self.pool, model.support)
+        for _ in range(count):
+            here = around(quadratic, inside, self.fixed)
+            loss = np.where(self.fixed[inside], np.inf, here.x**2 / here.spread)
+            inside = np.delete(inside, np.argmin(loss))
+        end = descend(quadratic, inside, self.fixed, room=0)
+        return self.pool[inside if end is None else end]
 
     def model(self, support: Index, near: Model | None = None) -> Model:
         """The refit of a support of pool features, from a model near it where there is one."""
@@ -138,8 +159,9 @@ class Search:
         return self._seen[key]
 
     def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
-        """What the relaxation suggests; then the best of a beam search."""
+        """What is known and what the relaxation suggests; then the best of a beam search."""
         program, relaxed = self.program, self.relaxed
+        yield from self.known[:1]
         yield from candidate_supports(program, relaxed)
         if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
             yield from primalized_supports(program, relaxed)
@@ -151,21 +173,30 @@ class Search:
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
         if likely > LARGE:
             return
-        start = np.searchsorted(self.pool, np.flatnonzero(program.always))
-        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE)
-        quadratic = self._quadratic(relaxed.w, relaxed.b, relaxed.eta)
-        grown = beam(quadratic, start, self.fixed, room=room, width=WIDTH, stop=stop)
-        for inside in grown[:GROWN]:
-            yield self.pool[inside]
+        always = np.flatnonzero(program.always)
+        supports = [np.union1d(support, always) for support in self.known] or [always]
+        size = max(map(len, supports))
+        starts = [np.searchsorted(self.pool, one) for one in supports if len(one) == size]
+        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE) - size + len(always)
+        quadratic = (
+            self._around(self.incumbent)
+            if self.exact
+            else self._quadratic(relaxed.w, relaxed.b, relaxed.eta)
+        )
+        beams = beam(quadratic, starts, self.fixed, room=room, width=WIDTH, stop=stop)
+        self.grown = [self.pool[inside] for inside in beams]
+        yield from self.grown[:GROWN]
 
     def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """Where descents end that start near the incumbent of the moment, in its quadratic.
 
-        Some of its features, at random (seeded), are exchanged for others of the pool.
+        Some of its features, at random (seeded), are exchanged for others of the pool. Neighbours
+        on a path draw differently, as they hand on what they find.
         """
-        program, rng = self.program, np.random.default_rng(0)
+        program = self.program
+        rng = np.random.default_rng(len(self.known[0]) if self.known else 0)
         large = np.count_nonzero(self.incumbent.w) > LARGE
-        for _ in range(RESTARTS // 4 if large else RESTARTS):
+        for _ in range(RESTARTS // 4 if large or self.known else RESTARTS):
             support = self.incumbent.support
             chosen = support[program.free[support]]
             others = np.setdiff1d(self.pool[~self.fixed], chosen)
@@ -176,7 +207,9 @@ class Search:
             kept = rng.permutation(chosen)[: len(chosen) - count]
             start = np.concatenate((kept, rng.choice(others, count, replace=False)))
             start = np.union1d(start, support[~program.free[support]])
-            yield self._descend(self._around(self.incumbent), start, stop)
+            end = self._descend(self._around(self.incumbent), start, stop)
+            if end is not None:
+                yield end
 
     def _room(self, support: Index) -> int:
         """How many features may be added to a support."""
@@ -184,15 +217,21 @@ class Search:
         counted = int(np.count_nonzero(program.free[support]))
         return len(self.pool) if program.k is None else program.k - counted
 
-    def _descend(self, quadratic: Quadratic, support: Index, stop: Callable[[], bool]) -> Index:
+    def _descend(
+        self, quadratic: Quadratic, support: Index, stop: Callable[[], bool]
+    ) -> Index | None:
+        """Where a descent ends; None where it joins an earlier one in the same quadratic."""
         inside, room = np.searchsorted(self.pool, support), self._room(support)
-        return self.pool[descend(quadratic, inside, self.fixed, room=room, stop=stop)]
+        visited = self._visited if self.exact else None
+        end = descend(quadratic, inside, self.fixed, room=room, stop=stop, visited=visited)
+        return None if end is None else self.pool[end]
 
     def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
         """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
         quadratic, support = self._around(model), model.support
         threshold = model.value - 1e-13 * abs(model.value)
-        other = self.model(self._descend(quadratic, support, stop), model)
+        end = self._descend(quadratic, support, stop)
+        other = model if end is None else self.model(end, model)
         if other.value < threshold:
             return other
         inside = np.searchsorted(self.pool, support)

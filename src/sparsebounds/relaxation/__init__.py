@@ -5,5 +5,6 @@ from __future__ import annotations
 from sparsebounds.relaxation.budget import Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.working_set import RelaxationWarning, relax
+from sparsebounds.relaxation.workspace import Workspace
 
-__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "relax"]
+__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "Workspace", "relax"]

@@ -27,7 +27,8 @@ from sparsebounds.relaxation.budget import Budget, Callback
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.smooth import Smooth, smooth_part
+from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.workspace import Workspace
 
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 """Columns in the first working set, and added in each round, at least (fewer on tall data)."""
@@ -46,6 +47,7 @@ def relax(
     start: Relaxation | None = None,
     time_limit: float | None = None,
     callback: Callback | None = None,
+    workspace: Workspace | None = None,
 ) -> Relaxation:
     """Solve the convex bidual of a program.
 
@@ -60,6 +62,8 @@ def relax(
         Seconds after which to return the bounds reached so far.
     callback : callable, optional
         Called with a `Progress` after each round. Ctrl-C returns the bounds reached so far.
+    workspace : Workspace, optional
+        Columns that earlier relaxations of the same data have read; `start` is one of these.
 
     Returns
     -------
@@ -78,7 +82,8 @@ def relax(
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"):
-        run, interrupted = _Run(program, tol, start, Budget(time_limit, callback)), False
+        run = _Run(program, tol, start, Budget(time_limit, callback), workspace)
+        interrupted = False
         try:
             message = run.loop()
         except KeyboardInterrupt:
@@ -117,12 +122,19 @@ class _Run:
     """One relaxation: the working set, the best relaxed point and the best dual vector so far."""
 
     def __init__(
-        self, program: Program, tol: float, start: Relaxation | None, budget: Budget
+        self,
+        program: Program,
+        tol: float,
+        start: Relaxation | None,
+        budget: Budget,
+        workspace: Workspace | None = None,
     ) -> None:
         self.program, self.tol, self.budget = program, tol, budget
         self._first_pass = program.matrix.passes
-        self.smooth: Smooth = smooth_part(program)
-        self.index: Index = np.zeros(0, dtype=np.int64)
+        self.warm = start is not None and workspace is not None
+        self.workspace = Workspace(program) if workspace is None else workspace
+        self.workspace.check(program)
+        self.smooth: Smooth = self.workspace.smooth
         self.steps = self.rounds = 0
         # A Gram matrix of so many columns costs less than a pass over X.
         balanced = math.isqrt(program.matrix.entries // program.n)
@@ -134,7 +146,7 @@ class _Run:
         if start is not None:
             w, b = self._admissible(start.w), start.b if program.fit_intercept else 0.0
             support = np.flatnonzero(w)
-            image = program.matrix.columns(support) @ w[support] + b
+            image = self._image(w, support) + b
             # A start that fits worse than no features at all (another response) is none.
             if program.F.value(image) <= program.null:
                 self.w, self.b, z = w, b, image
@@ -142,7 +154,9 @@ class _Run:
         null = np.zeros(program.m)
         always = program.always.astype(np.float64)
         self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
-        self.last = self.top = self._score(z)
+        # On the same data the start's dual vector is one of this program, scored already.
+        taken = start is not None and self.workspace.scored(start.point)
+        self.last = self.top = self._rated(start.point) if start and taken else self._score(z)
         self._proof: tuple[DualPoint, float] | None = None
         # A response the null model fits exactly leaves nothing but rounding to be relative to:
         # residuals of 1e-14 of the response, and the underflow of their squares.
@@ -168,18 +182,21 @@ class _Run:
         """`gap` with the proved dual value."""
         return (self.best.value - self.proof()[1]) / self.scale
 
+    @property
+    def index(self) -> Index:
+        """The features of the working set."""
+        return self.workspace.index
+
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        accuracy, idle = 1e-4, 0
+        accuracy, idle = 0.1 * self.tol if self.warm else 1e-4, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
             if self.budget.spent():
                 return "The time limit was reached"
-            if len(fresh):
-                self.smooth.add(self.program.matrix.columns(fresh))
-                self.index = np.concatenate((self.index, fresh))
+            self.workspace.add(self.program, fresh)
             before = self.gap
             state, threshold, z = self._solve(accuracy * self.scale)
             self.rounds += 1
@@ -266,11 +283,27 @@ class _Run:
         shifted = z if program.offset is None else z + program.offset
         with np.errstate(over="ignore", invalid="ignore"):
             t = repair(program, program.loss.gradient(program.y, shifted))
-            scores = scored(program, t)
-            reach = np.where(program.positive, np.maximum(-scores, 0.0), np.abs(scores))
-            reach[program.never] = 0.0
-            value = -program.F.conjugate(program.F.p * t) - self._gain(reach)
+            return self._valued(t, scored(program, t))
+
+    def _rated(self, point: DualPoint) -> _Score:
+        """A dual vector whose scores are at hand."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._valued(point.t, point.scores)
+
+    def _valued(self, t: Vector, scores: Vector) -> _Score:
+        program = self.program
+        reach = np.where(program.positive, np.maximum(-scores, 0.0), np.abs(scores))
+        reach[program.never] = 0.0
+        value = -program.F.conjugate(program.F.p * t) - self._gain(reach)
         return _Score(t, scores, reach, -math.inf if math.isnan(value) else value)
+
+    def _image(self, w: Vector, support: Index) -> Vector:
+        """X w: from the workspace where its columns are all there."""
+        inside = w[self.index]
+        if np.count_nonzero(inside) < len(support) or self.program.fit_intercept:
+            image: Vector = self.program.matrix.columns(support) @ w[support]
+            return image
+        return self.smooth.predictions(inside, 0.0)
 
     def _gain(self, reach: Vector) -> float:
         """h*(-X^T a) over all features, with the best eta for the ball."""
@@ -285,9 +318,12 @@ class _Run:
         """Always-in features, the start's support and the best scores."""
         program = self.program
         support = np.flatnonzero(self.w)
-        count = max(self._batch, 2 * (program.k or 0), 2 * len(support))
-        first = np.flatnonzero((self.w != 0) | program.always)
-        return np.concatenate((first, self._best(self._strength(first), count)))
+        count = max(self._batch, 2 * (program.k or 0), 2 * len(support)) - len(self.index)
+        first = np.setdiff1d(np.flatnonzero((self.w != 0) | program.always), self.index)
+        if count <= 0:
+            return first
+        taken = np.concatenate((first, self.index))
+        return np.concatenate((first, self._best(self._strength(taken), count)))
 
     def _violators(self, threshold: Vector) -> Index:
         """Features outside the working set whose score exceeds what keeps them at zero."""
@@ -331,6 +367,7 @@ class _Run:
             # With k = 0 any price that no feature would pay is a multiplier.
             multiplier = 0.5 * best.beta**2 if program.k else math.inf
         point, dual_value = self.proof()
+        self.workspace.keep(point)
         gap = self.proved_gap()
         met = gap <= self.tol
         if not met:

@@ -1,0 +1,124 @@
+"""Lower bounds for the whole path from all of its dual vectors.
+
+One dual vector a bounds the optimum of every budget at once. With R_j(a) the gain of the best j
+features, S_j / (2 ridge) or sqrt(ball S_j),
+
+    p(k)  >= c_a(k),              c_a(j) = -F*(a) - R_j(a)
+    p(l0) >= min_j max_a [ c_a(j) + l0 j ]
+
+because a support has exactly j features for one j, and R_j grows with j. Every a found anywhere on
+the path is used at every point of it. c_a(k) is at least the tangent max_l0 [D(a; l0) - l0 k], as
+S_k = min_l0 [l0 k + sum_i max(0, q_i - l0)]: tangents in k add nothing. A chord between the bounds
+at two k's is no lower bound: p** is convex in k, and so lies below its chords.
+
+Only c_a at the cells is kept of a vector: the budgets asked for; with prices 0, 1, ..., J - 1 and
+"J or more", bounded by l0 J plus c_a at all features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._rounding import down
+from sparsebounds.bounds import (
+    ROOT,
+    DualPoint,
+    Node,
+    best_cover,
+    budget_curve,
+    fewest_ranges,
+    null_up,
+)
+from sparsebounds.certificates import Leaf
+from sparsebounds.certificates.certificate import leaf_bound
+from sparsebounds.certificates.tree import Tree
+from sparsebounds.program import Program
+
+MOST_CELLS = 4096
+"""J at most."""
+
+WORTH = 1e-9
+"""Improvements below this, relative to the null objective, are not worth a pass over X."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A lower bound with what a certificate of it holds."""
+
+    lower: float
+    duals: tuple[Vector, ...]
+    leaves: tuple[Leaf, ...]
+    tree: Tree | None = None
+
+
+def own_proof(program: Program, points: list[DualPoint]) -> Proof:
+    """What these dual points prove."""
+    cover = best_cover(program, points)
+    used = sorted(set(cover.points))
+    leaves = tuple(
+        Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
+    )
+    return Proof(cover.lower, tuple(points[i].t for i in used), leaves)
+
+
+class SharedBounds:
+    """The dual vectors of a path, each with its curve c_a on the cells."""
+
+    def __init__(self, program: Program, budgets: list[int] | None) -> None:
+        """`budgets` are those of a path in k; None: a path in l0."""
+        self._flat = program.with_budget(0)
+        self._free = int(np.count_nonzero(program.free))
+        self._worth = WORTH * max(abs(program.null), program.rounding)
+        self._by_price = budgets is None
+        last = min(self._free, MOST_CELLS)
+        cells = range(last + 1) if budgets is None else [min(k, self._free) for k in budgets]
+        self._cells = np.array(cells, dtype=np.int64)
+        self._duals: list[Vector] = []
+        self._curves: list[Vector] = []
+
+    def add(self, point: DualPoint) -> None:
+        """One more dual vector."""
+        curve = budget_curve(self._flat, point)
+        values = curve[self._cells]
+        if self._by_price:
+            values[-1] = curve[-1]
+        self._duals.append(point.t)
+        self._curves.append(values)
+
+    def lower(self, program: Program) -> float:
+        """The best bound for a program of the path."""
+        return float(np.min(np.max(self._bounds(program), axis=0)))
+
+    def better(self, program: Program, proof: Proof) -> Proof:
+        """The proof, or a better one if all dual vectors together give it."""
+        bounds = self._bounds(program)
+        if not np.min(np.max(bounds, axis=0)) > proof.lower + self._worth:
+            return proof
+        duals: list[int] = []
+        leaves = []
+        for low, high, row in fewest_ranges(bounds):
+            if row not in duals:
+                duals.append(row)
+            node = ROOT
+            if self._by_price:
+                last = high == len(self._cells) - 1
+                node = Node(low=low, high=self._free if last else high)
+            leaves.append(Leaf(node, duals.index(row)))
+        vectors = tuple(self._duals[row] for row in duals)
+        lower = leaf_bound(program, vectors, leaves)
+        return Proof(lower, vectors, tuple(leaves)) if lower > proof.lower else proof
+
+    def _bounds(self, program: Program) -> Vector:
+        """One row a dual vector; one column for a budget, or one a cell for a price."""
+        curves = np.stack(self._curves)
+        if program.k is not None:
+            # Budgets beyond all features ask no more than all of them.
+            place = int(np.searchsorted(self._cells, min(program.k, self._free)))
+            return curves[:, place : place + 1]
+        assert isinstance(program.l0, float)
+        with np.errstate(invalid="ignore"):
+            bounds = down(curves + down(program.l0 * self._cells))
+        return np.minimum(bounds, null_up(program))

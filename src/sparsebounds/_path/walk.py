@@ -1,0 +1,359 @@
+"""The walk along the grid: budgets ascending or prices descending, each point from the last.
+
+relax    from the last point's relaxed solution and dual vector, on the columns read so far
+model    from the last point's models: the beam goes on from where it stood. At the end of a walk
+         in k, back down: the next larger model without its least feature, and swaps
+bounds   at the end, every point takes the best of all dual vectors (`shared`) and of all models.
+         In k: a model with fewer features is feasible for a larger k, so objectives never grow.
+         In l0: every model is feasible at every price, and its value is linear in the price
+
+stop     may end the walk early. Let v be the objective of the model at hand, K the largest budget
+         of the grid and lower(K) the best bound there of all dual vectors. If
+
+             v - lower(K) <= stop max(|v|, |null|)
+
+         then no model with at most K features, and so none at any k that was left out, is better
+         by more than that: p(k) >= p(K) >= lower(K). In l0, the walk ends at a price l where the
+         same holds at l and at the smallest price l' of the grid, with v(l) the model's value at
+         price l: as p is concave in the price (a minimum of linear functions) and v linear, the
+         excess v - p is convex in it, and so at most the larger of the two in between.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparsebounds import _validate as check
+from sparsebounds._array import Index
+from sparsebounds._path.arguments import budgets, check_options, prices
+from sparsebounds._path.result import Path, PathPoint
+from sparsebounds._path.rows import Fitted, Row
+from sparsebounds._path.shared import Proof, SharedBounds, own_proof
+from sparsebounds._solve import CLOSED
+from sparsebounds.bounds import DualPoint, screen_at
+from sparsebounds.exact import ExactSearch, SearchProgress
+from sparsebounds.losses import Loss
+from sparsebounds.models import Model, Search, as_returned
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
+
+SIZES_KEPT = 4
+"""Dual points of budgets that a path in l0 keeps whole for its next prices."""
+
+
+@dataclass(frozen=True)
+class PathProgress:
+    """What a progress callback receives after each point."""
+
+    done: int
+    total: int
+    point: str
+    """The point, as "k=3" or "l0=0.1"."""
+
+    upper: float
+    lower: float
+    seconds: float
+
+    def line(self) -> str:
+        """The same in a clause."""
+        return (
+            f"{self.point}, {self.done} of {self.total}: "
+            f"best {self.upper:.6g}, proved {self.lower:.6g}"
+        )
+
+
+Callback = Callable[[Progress | SearchProgress | PathProgress], None]
+
+
+def path(
+    X: Any,
+    y: Any,
+    *,
+    ks: Any = None,
+    l0s: Any = None,
+    ridge: Any = None,
+    ball: float | None = None,
+    loss: str | Loss = "squared",
+    tol: float = 1e-4,
+    stop: float | None = None,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    positive: Any = False,
+    always: Any = None,
+    never: Any = None,
+    feature_names: Any = None,
+    exact: bool = False,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
+
+    Parameters are those of `solve`, with a grid in place of `k` or `l0`: `ks` is walked through
+    upwards, `l0s` downwards. `stop` ends the path where it is proved that the rest of the grid has
+    nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
+    for at most `node_limit` nodes each. After `time_limit` seconds in all, or Ctrl-C, the points
+    done are returned; `callback` is called as in `solve`, and with a `PathProgress` a point.
+    """
+    check.exactly_one(ks=ks, l0s=l0s)
+    grid: list[int] | list[float] = budgets(ks) if l0s is None else prices(l0s)
+    check_options(tol, stop, node_limit, time_limit, callback)
+    program = Program(
+        X,
+        y,
+        k=0 if l0s is None else None,
+        l0=None if l0s is None else grid[0],
+        ridge=ridge,
+        ball=ball,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        sample_weight=sample_weight,
+        offset=offset,
+        positive=positive,
+        always=always,
+        never=never,
+        feature_names=feature_names,
+    )
+    walk = Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback)
+    return walk.run()
+
+
+def path_of(program: Program, *, ks: Any = None, l0s: Any = None, **options: Any) -> Path:
+    """`path` for a program that is already posed; its own k or l0 does not matter."""
+    check.exactly_one(ks=ks, l0s=l0s)
+    grid: list[int] | list[float] = budgets(ks) if l0s is None else prices(l0s)
+    known = {"tol": 1e-4, "stop": None, "exact": False, "time_limit": None, "node_limit": None}
+    settings = known | {"callback": None} | options
+    check_options(*(settings[n] for n in ("tol", "stop", "node_limit", "time_limit", "callback")))
+    return Walk(program, grid, **settings).run()
+
+
+class Walk:
+    """One path: what is known so far, and the rows done."""
+
+    def __init__(
+        self,
+        program: Program,
+        grid: list[int] | list[float],
+        tol: float,
+        stop: float | None,
+        exact: bool,
+        time_limit: float | None,
+        node_limit: int | None,
+        callback: Callback | None,
+    ) -> None:
+        self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
+        self.exact, self.callback = exact, callback
+        self.most_nodes = math.inf if node_limit is None else node_limit
+        self.started = time.perf_counter()
+        self.deadline = math.inf if time_limit is None else self.started + time_limit
+        self.first_pass = program.matrix.passes
+        self.by_price = isinstance(grid[0], float)
+        # Copies made from here on share what does not depend on k or l0.
+        for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
+            getattr(program, name)
+        self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
+        self.workspace = Workspace(program)
+        self.last: Relaxation | None = None
+        self.known: list[Index] = []
+        self.sizes: dict[int, DualPoint] = {}
+        self.relaxed_sizes: set[int] = set()
+        self.rows: list[Row] = []
+        self.interrupted = False
+        self.steps = 0
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def late(self) -> bool:
+        return time.perf_counter() > self.deadline
+
+    def posed(self, value: float) -> Program:
+        """The program at a point of the grid."""
+        return (
+            self.program.with_price(value)
+            if self.by_price
+            else self.program.with_budget(int(value))
+        )
+
+    def run(self) -> Path:
+        """Point after point; what ended it is in the path's message."""
+        reason = ""
+        with warnings.catch_warnings():
+            # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
+            warnings.simplefilter("ignore", RelaxationWarning)
+            try:
+                if self.stop is not None and len(self.grid) > 1:
+                    self.relax(self.posed(self.grid[-1]))
+                    self.last = None
+                for value in self.grid:
+                    if self.rows and (self.late() or self.interrupted):
+                        break
+                    self.step(value)
+                    reason = self.settled()
+                    if reason:
+                        break
+                self.back()
+            except KeyboardInterrupt:
+                self.interrupted = True
+                if not self.rows:
+                    raise
+            return self.result(reason)
+
+    def relax(self, program: Program) -> Relaxation:
+        """A relaxation from where the last one ended; its dual vector is shared."""
+        left = None if math.isinf(self.deadline) else self.deadline - time.perf_counter()
+        found = relax(
+            program,
+            min(1e-6, 0.01 * self.tol),
+            start=self.last,
+            time_limit=None if left is None else max(left, 1e-9),
+            callback=self.callback,
+            workspace=self.workspace,
+        )
+        self.interrupted |= found.interrupted
+        self.steps += found.stats.newton_steps
+        self.shared.add(found.point)
+        self.last = found
+        return found
+
+    def step(self, value: float) -> None:
+        """One more row."""
+        began, program = time.perf_counter(), self.posed(value)
+        relaxed = self.relax(program)
+        points = [relaxed.point, *self.at_sizes(relaxed)]
+        proof = own_proof(program, points)
+        search = Search(program, relaxed, self.known)
+        goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
+        found = search.run(self.late, goal)
+        self.interrupted |= search.interrupted
+        fitted = self.best(program, found)
+        nodes = 0
+        if self.exact and not self.late() and not self.interrupted:
+            model, proof, nodes = self.searched(program, relaxed, fitted, proof)
+            fitted = self.best(program, model)
+        self.known = [fitted.support, *search.grown]
+        self.last = relaxed
+        screened = screen_at(program, relaxed.point, fitted.upper)
+        seconds = time.perf_counter() - began
+        row = Row(value, program, fitted, proof, screened.fixed_in, search.refitted, nodes, seconds)
+        self.rows.append(row)
+        if self.callback is not None:
+            done, total = len(self.rows), len(self.grid)
+            name = f"{'l0' if self.by_price else 'k'}={value:g}"
+            sides = fitted.upper, proof.lower
+            self.callback(PathProgress(done, total, name, *sides, self.seconds))
+
+    def at_sizes(self, relaxed: Relaxation) -> list[DualPoint]:
+        """With a price: dual points of the budgets around the relaxed number of features."""
+        if not self.by_price or self.late():
+            return []
+        total = float(np.sum(relaxed.u[self.program.free]))
+        for size in sorted({math.floor(total), math.ceil(total)} - self.relaxed_sizes):
+            self.relaxed_sizes.add(size)
+            self.sizes[size] = self.relax(self.program.with_budget(size)).point
+        for size in sorted(self.sizes)[:-SIZES_KEPT]:
+            del self.sizes[size]
+        return list(self.sizes.values())
+
+    def best(self, program: Program, model: Model) -> Fitted:
+        """The model as the user gets it, or an earlier one where that is better."""
+        found = Fitted.of(program, *as_returned(program, model))
+        return found.or_better(program, (row.fitted for row in self.rows[::-1]))
+
+    def back(self) -> None:
+        """In k: from larger models to smaller ones, which may beat what growing found."""
+        if self.by_price or len(self.rows) < 2 or self.last is None:
+            return
+        search = Search(self.rows[-1].program, self.last, [row.fitted.support for row in self.rows])
+        for i in range(len(self.rows) - 2, -1, -1):
+            if self.late() or self.interrupted:
+                break
+            row, larger = self.rows[i], self.rows[i + 1].fitted
+            surplus = max(0, larger.counted - int(row.value))
+            model = Model(larger.upper, larger.full(self.program.m), larger.b, math.nan)
+            if self.program.ball is not None:  # its multiplier is not at hand
+                model = search.model(larger.support)
+            support = search.shrunk(model, surplus)
+            if not np.array_equal(support, row.fitted.support):
+                found = Fitted.of(row.program, *as_returned(row.program, search.model(support)))
+                self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
+
+    def searched(
+        self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof
+    ) -> tuple[Model, Proof, int]:
+        """The exact search at a point, with its share of the time that is left."""
+        model = Model(fitted.upper, fitted.full(program.m), fitted.b, relaxed.eta)
+        gap = fitted.upper - proof.lower
+        if program.relative(gap, fitted.upper) <= self.tol:
+            return model, proof, 0
+        share = (self.deadline - time.perf_counter()) / (len(self.grid) - len(self.rows))
+        until = time.perf_counter() + share
+        search = ExactSearch(program, relaxed, model, self.tol, None)
+        done = search.run(lambda: time.perf_counter() > until, self.most_nodes, self.callback, None)
+        self.steps += done.newton_steps
+        if done.lower > proof.lower:
+            proof = Proof(done.lower, (), (), done.tree)
+        return done.model, proof, done.nodes
+
+    def settled(self) -> str:
+        """Why the rest of the grid is proved not to pay; empty where it is not."""
+        row, last = self.rows[-1], self.grid[-1]
+        if self.stop is None or row.value == last:
+            return ""
+        end = self.posed(last)
+        ends = [(row.fitted.at(end).upper, self.shared.lower(end))]
+        if self.by_price:
+            lower = max(row.proof.lower, self.shared.lower(row.program))
+            ends.append((row.fitted.upper, lower))
+        null = abs(self.program.null)
+        if any(not upper - low <= self.stop * max(abs(upper), null) for upper, low in ends):
+            return ""
+        if self.by_price:
+            left = f"no price from {row.value:g} down to {last:g} has a model that is better"
+        else:
+            left = f"no model with up to {last:g} features is better than that with {row.value:g}"
+        return f"Stopped early: {left} by more than {self.stop:g} of the objective."
+
+    def result(self, reason: str) -> Path:
+        """The rows, each with the best of all dual vectors and models, and their certificates."""
+        if not reason and len(self.rows) < len(self.grid):
+            cause = "Interrupted" if self.interrupted else "The time limit was reached"
+            left = len(self.grid) - len(self.rows)
+            reason = f"{cause} with {left} point{'s' * (left != 1)} left to do."
+        points: list[PathPoint] = []
+        smaller: list[Fitted] = []
+        for row in self.rows:
+            proof = self.shared.better(row.program, row.proof)
+            # In k, models of later points have too many features.
+            others = [other.fitted for other in self.rows] if self.by_price else smaller[-1:]
+            fitted = row.fitted.or_better(row.program, others)
+            smaller.append(fitted)
+            points.append(PathPoint.of(row, fitted, proof, self.tol))
+        return Path(
+            points=tuple(points),
+            kind="l0" if self.by_price else "k",
+            feature_names=self.program.feature_names,
+            null=self.program.null,
+            problem=self.program.describe(
+                "a price l0 per nonzero coefficient"
+                if self.by_price
+                else "at most k nonzero coefficients"
+            ),
+            message=reason or "Every point of the grid was done.",
+            complete=len(points) == len(self.grid),
+            full_passes=self.program.matrix.passes - self.first_pass,
+            newton_steps=self.steps,
+            seconds=self.seconds,
+        )

@@ -1,0 +1,94 @@
+"""Cross-validation of a problem's parameters on the training rows, by the CV estimators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsebounds._errors import InputError
+from sparsebounds.cli._grids import prices, sizes
+from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
+from sparsebounds.cli._parameters import Parameters
+from sparsebounds.tables import Table
+
+if TYPE_CHECKING:
+    from sparsebounds.program import Program
+
+FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
+"""What is tried where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Folds:
+    """What cross-validation chose, and every score behind it."""
+
+    parameters: Parameters
+    words: str
+    results: dict[str, Any]
+    """As scikit-learn's cv_results_."""
+
+
+def chosen_by_folds(
+    parameters: Parameters,
+    table: Table,
+    options: FoldOptions,
+    size: SizeOptions,
+    problem: ProblemOptions,
+    seed: int,
+) -> Folds:
+    """The parameters with k or l0, and the ridge, that predict best in the folds."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    from sparsebounds.estimators import SparseClassifierCV, SparseRegressorCV
+    from sparsebounds.losses import get_loss
+
+    assert options.cv is not None
+    if table.offset is not None:
+        raise InputError("--cv does not take an --offset.")
+    program = parameters.program(table)
+    two = get_loss(parameters.loss).two_class
+    splitter = StratifiedKFold if two else KFold
+    grid = _grid(options, size, program)
+    if parameters.ball is None:
+        known = problem.ridge is not None
+        tried = [problem.ridge] if known else list(RIDGES)
+        grid["ridges"] = tried if options.ridges is None else prices("--ridges", options.ridges)
+    elif options.ridges is not None:
+        raise InputError("Both --ball and --ridges were given; pass only one of them.")
+    kind = SparseClassifierCV if two else SparseRegressorCV
+    found = kind(
+        **grid,
+        ball=parameters.ball,
+        loss=parameters.loss,
+        fit_intercept=parameters.fit_intercept,
+        standardize=parameters.standardize,
+        positive=parameters.positive,
+        always=np.flatnonzero(program.always),
+        never=np.flatnonzero(program.never),
+        rule=options.rule or "best",
+        cv=splitter(options.cv, shuffle=True, random_state=seed),
+    ).fit(table.X, table.y, sample_weight=table.weights)
+    best: dict[str, Any] = (
+        {"k": found.best_k_} if found.best_l0_ is None else {"l0": found.best_l0_}
+    )
+    if parameters.ball is None:
+        best["ridge"] = float(found.ridge_)
+    said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
+    count = len(found.cv_results_["mean_test_score"])
+    words = (
+        f"{options.cv} folds of {len(table.y)} rows chose {said}, of {count} candidates "
+        f"({'accuracy' if two else 'R2'} {np.max(found.cv_results_['mean_test_score']):.4f} at "
+        "the best of them)."
+    )
+    return Folds(parameters.changed(**best), words, found.cv_results_)
+
+
+def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str, Any]:
+    if options.l0s is not None or size.l0 is not None:
+        return {"l0s": [size.l0] if options.l0s is None else prices("--l0s", options.l0s)}
+    if size.k is not None:
+        return {"ks": [size.k]}
+    most = min(FEATURES, program.m)
+    return {"ks": list(range(1, most + 1)) if options.ks is None else sizes("--ks", options.ks)}

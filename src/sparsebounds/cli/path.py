@@ -1,0 +1,194 @@
+"""sparsebounds path: models of many sizes, each with both bounds on the best possible."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sparsebounds._errors import InputError
+from sparsebounds.cli import _options as options
+from sparsebounds.cli._grids import prices, sizes
+from sparsebounds.cli._groups import grouped
+from sparsebounds.cli._model import feature
+from sparsebounds.cli._options import ProblemOptions, TableOptions
+from sparsebounds.cli._output import (
+    BOUNDED,
+    OK,
+    check_writable,
+    print_json,
+    progress,
+    say,
+    sentences,
+)
+from sparsebounds.cli._read import read
+from sparsebounds.cli._show import percent_up, rounded_down, rounded_up
+
+if TYPE_CHECKING:
+    from sparsebounds._path import Path, PathPoint
+    from sparsebounds.program import Program
+
+
+@grouped(TableOptions, ProblemOptions)
+def path(
+    data: options.Data,
+    table: TableOptions,
+    problem: ProblemOptions,
+    ks: Annotated[
+        str | None,
+        typer.Option(help="Numbers of features: 1:30, 0:50:5 or 1,2,5. Default 1:20."),
+    ] = None,
+    l0s: Annotated[
+        str | None,
+        typer.Option(
+            "--l0s", help="Prices per feature, in place of --ks: 1:0.001:30 (geometric) or 1,0.1."
+        ),
+    ] = None,
+    tol: options.Tolerance = 1e-4,
+    stop: Annotated[
+        float | None,
+        typer.Option(help="End where the rest is proved to gain at most this share (0.01: 1%)."),
+    ] = None,
+    exact: options.Exact = False,
+    time_limit: options.TimeLimit = None,
+    plot: Annotated[File | None, typer.Option(help="Save a picture here (PNG, PDF, SVG).")] = None,
+    certificates: Annotated[
+        File | None, typer.Option(help="Save the proof of every point into this folder.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find a sparse model of every size, each with a proof of how close to the best it is.
+
+    Exit code 0: all optimal to --tol, proved. 3: some proved gap is wider. 2: bad input.
+
+    Example: sparsebounds path patients.csv --target survival --ks 1:15 --plot path.png
+    """
+    from sparsebounds._path import path_of
+    from sparsebounds.relaxation import Progress
+
+    with sentences():
+        check_writable(plot=plot)
+        if certificates is not None and certificates.exists() and not certificates.is_dir():
+            raise InputError(f"--certificates {certificates} is a file; name a folder.")
+        if ks is not None and l0s is not None:
+            raise InputError("Both --ks and --l0s were given; pass only one of them.")
+        problem.check()
+        grid: dict[str, Any] = (
+            {"l0s": prices("--l0s", l0s)}
+            if l0s is not None
+            else {"ks": sizes("--ks", ks or "1:20")}
+        )
+        if plot is not None:
+            from sparsebounds.experiments.style import require_matplotlib
+
+            require_matplotlib()
+        reading = read(data, table.choice())
+        program = problem.parameters(reading).program(reading.train)
+        if ks is None and l0s is None:
+            grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
+        with progress("Path") as report:
+
+            def callback(now: Any) -> None:
+                if not isinstance(now, Progress):  # points and searches, not every round
+                    report(now)
+
+            found = path_of(
+                program,
+                **grid,
+                tol=tol,
+                stop=stop,
+                exact=exact,
+                time_limit=time_limit,
+                callback=callback,
+            )
+    if as_json:
+        print_json(_record(program, found))
+    else:
+        _show(program, found)
+    with sentences():
+        if plot is not None:
+            _draw(found, plot)
+        if certificates is not None:
+            certificates.mkdir(parents=True, exist_ok=True)
+            for point in found:
+                point.certificate.save(certificates / f"{found.kind}={point.place:g}.json")
+    raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
+
+
+def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> str:
+    """Features that come in, and go, from one point to the next."""
+    earlier = set() if before is None else set(before.support.tolist())
+    now = set(point.support.tolist())
+    come = [f"+{feature(program, column)}" for column in sorted(now - earlier)]
+    gone = [f"-{feature(program, column)}" for column in sorted(earlier - now)]
+    return " ".join(come + gone)
+
+
+def _show(program: Program, found: Path) -> None:
+    say(f"[bold]{escape(found.problem)}[/]\n")
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in (found.kind, "used", "proved bound", "objective", "gap"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("comes in, goes", overflow="fold")
+    before = None
+    for point in found:
+        gap = percent_up(point.rel_gap)
+        table.add_row(
+            f"{point.place:g}",
+            str(len(point.support)),
+            rounded_down(point.lower),
+            rounded_up(point.upper),
+            f"[green]{gap}[/]" if point.status == "optimal" else gap,
+            escape(_changes(program, before, point)),
+        )
+        before = point
+    say(table)
+    optimal = sum(point.status == "optimal" for point in found)
+    many = len(found) != 1
+    say(
+        f"\n{found.message} At each point the best possible objective is proved to lie between "
+        f"the two; of {len(found)} model{'s' * many} {optimal} "
+        f"{'is' if optimal == 1 else 'are'} proved optimal. "
+        f"{found.full_passes:.0f} passes over the data, {found.seconds:.2f} s."
+    )
+
+
+def _record(program: Program, found: Path) -> dict[str, Any]:
+    return {
+        "problem": found.problem,
+        "null": found.null,
+        "message": found.message,
+        "complete": found.complete,
+        "points": [
+            {
+                found.kind: getattr(point, found.kind),
+                "status": point.status,
+                "lower": point.lower,
+                "upper": point.upper,
+                "rel_gap": point.rel_gap,
+                "features": [feature(program, column) for column in point.support.tolist()],
+                "coef": point.values.tolist(),
+                "intercept": point.intercept,
+                "fixed_in": [feature(program, column) for column in point.fixed_in.tolist()],
+                "nodes": point.nodes,
+                "seconds": point.seconds,
+            }
+            for point in found
+        ],
+        "passes": float(found.full_passes),
+        "seconds": found.seconds,
+    }
+
+
+def _draw(found: Path, plot: File) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    figure = found.plot()[0].figure
+    try:
+        figure.savefig(plot, dpi=200)
+    except ValueError as error:
+        raise InputError(f"--plot {plot}: {error}.") from error

@@ -1,0 +1,160 @@
+"""sparsebounds predict: a saved model on new rows, treated as the old ones were."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from sparsebounds._array import Vector
+from sparsebounds._errors import InputError
+from sparsebounds._files import write_atomically
+from sparsebounds.cli import _options as options
+from sparsebounds.cli._model import SavedModel
+from sparsebounds.cli._model_files import load_model
+from sparsebounds.cli._output import OK, check_writable, print_json, progress, sentences, tell
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file of solve --out (JSON).")],
+    data: options.Data,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the predictions here (CSV); default: print them.")
+    ] = None,
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave the prediction empty where a value is missing."),
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Predict the response of new rows, one line a row, as CSV.
+
+    Only the columns that the model uses are needed. Text is encoded and gaps are filled as they
+    were for the model. Classes come with their probability (loss logistic) or score.
+
+    Example: sparsebounds predict model.json new_patients.csv --out predicted.csv
+    """
+    with sentences():
+        check_writable(out=out)
+        loaded = load_model(model)
+        with progress(f"Reading {data.name}"):
+            z, notes = _linear(loaded, data, skip_missing=skip_missing)
+        for note in notes:
+            tell(note)
+        columns = _predictions(loaded, z)
+        if out is not None:
+            write_atomically(out, _as_csv(columns))
+    if as_json:
+        print_json({"model": str(model), **columns})
+    elif out is None:
+        print(_as_csv(columns), end="")
+    raise typer.Exit(OK)
+
+
+def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vector, list[str]]:
+    """X coef + intercept + offset; NaN in the rows that are skipped."""
+    from sparsebounds.tables import (
+        Column,
+        Recipe,
+        as_numbers,
+        check_file,
+        check_gaps,
+        did_you_mean,
+        not_a_number_is_missing,
+        read_frame,
+        refuse_infinite,
+    )
+
+    if model.features is None:
+        raise InputError("The model has no feature names; pass a model file of solve --out.")
+    check_file(path)
+    if path.suffix.lower() == ".npz":
+        return _of_arrays(model, path), []
+    frame, notes = read_frame(path)
+    names = [str(name) for name in model.features]
+    recipe = model.recipe or Recipe(tuple(Column(name) for name in names))
+    recipe = recipe.behind(names)
+    offset = None if model.choice is None else model.choice.offset
+    needed = [column.name for column in recipe.columns] + ([offset] if offset else [])
+    for name in needed:
+        if name not in frame.columns:
+            raise InputError(
+                f"The model needs the column {name!r}, which {path} does not have."
+                f"{did_you_mean(name, frame.columns)}"
+            )
+    count = frame.height  # a model without features needs no column
+    frame = not_a_number_is_missing(frame.select(needed))
+    refuse_infinite(frame, path)
+    unfilled = [column.name for column in recipe.columns if column.fill is None]
+    unfilled += [offset] if offset else []
+    usable = np.ones(count, dtype=np.bool_)
+    if skip_missing and unfilled:
+        for name in unfilled:
+            usable &= frame[name].is_not_null().to_numpy()
+        frame = frame.filter(usable)
+    else:
+        remedy = "Fill them in, or pass --skip-missing to leave those predictions empty."
+        check_gaps(frame, unfilled, path, remedy)
+    coef = dict(zip(names, model.coef, strict=True))
+    weights = np.array([coef.get(label, 0.0) for label in recipe.names])
+    z = np.where(usable, model.intercept, np.nan)
+    if recipe.columns:
+        z[usable] += recipe.matrix(frame, path) @ weights
+    if offset:
+        z[usable] += as_numbers(frame[offset], path).to_numpy()
+    return z, notes
+
+
+def _of_arrays(model: SavedModel, path: Path) -> Vector:
+    """The same for the array X of a .npz file."""
+    from sparsebounds.tables import load_arrays
+
+    arrays = load_arrays(path, ".npz")
+    if not isinstance(arrays, dict) or "X" not in arrays or arrays["X"].ndim != 2:
+        raise InputError(f"{path} must hold a matrix X, one row for each prediction.")
+    if model.choice is not None and model.choice.offset:
+        raise InputError("The model has an offset; pass a table that holds its column.")
+    X, z = arrays["X"], np.full(len(arrays["X"]), model.intercept)
+    names = arrays.get("feature_names")
+    known = None if names is None else names.astype(str).tolist()
+    for feature, value in zip(model.features or (), model.coef, strict=True):
+        if isinstance(feature, int) or known is None:
+            at = int(feature) if str(feature).isdecimal() else X.shape[1]
+        else:
+            at = known.index(feature) if feature in known else X.shape[1]
+        if at >= X.shape[1]:
+            raise InputError(f"The model uses the feature {feature!r}, which {path} does not have.")
+        z = z + value * X[:, at]
+    return np.asarray(z)
+
+
+def _predictions(model: SavedModel, z: Vector) -> dict[str, list[Any]]:
+    """Columns of predictions; None where there is none."""
+    loss = "squared" if model.parameters is None else model.parameters.loss
+    there = np.isfinite(z)
+
+    def cells(values: Any) -> list[Any]:
+        return [
+            value if ok else None for value, ok in zip(values.tolist(), there.tolist(), strict=True)
+        ]
+
+    if model.classes is not None:
+        labels = np.array(model.classes, dtype=object)[(z > 0).astype(int)]
+        if loss != "logistic":
+            return {"prediction": cells(labels), "score": cells(z)}
+        chance = np.exp(-np.logaddexp(0.0, -z))
+        return {"prediction": cells(labels), f"probability of {model.classes[1]}": cells(chance)}
+    with np.errstate(over="ignore"):
+        return {"prediction": cells(np.exp(z) if loss == "poisson" else z)}
+
+
+def _as_csv(columns: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

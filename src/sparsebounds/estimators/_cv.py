@@ -1,0 +1,288 @@
+"""What the estimators that choose k, l0 and ridge themselves share.
+
+One path for each fold and ridge, each warm-started from point to point, in parallel processes; or,
+for an information criterion, one path on all rows for each ridge. The path on all rows with the
+chosen ridge is kept: its point is the model.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from sparsebounds import _validate as check
+from sparsebounds._array import Index, Vector
+from sparsebounds._errors import InputError
+from sparsebounds._path import Path, PathPoint, path
+from sparsebounds._path.arguments import budgets, prices
+from sparsebounds.estimators._base import LinearEstimator
+from sparsebounds.estimators._criteria import check_choice, chosen, information
+from sparsebounds.estimators._ridge import auto_ridge
+from sparsebounds.losses import Loss
+from sparsebounds.matrices import as_matrix
+
+MOST_FEATURES = 20
+"""Where no grid is given: from no feature to all of them, but at most so many."""
+
+
+class SparseCV(LinearEstimator):
+    """Parameters of a search along paths: assigned, and read by `fit`."""
+
+    def __init__(
+        self,
+        ks: Any = None,
+        *,
+        l0s: Any = None,
+        ridges: Any = ("auto",),
+        ball: float | None = None,
+        loss: str | Loss = "squared",
+        criterion: str = "cv",
+        rule: str = "best",
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        positive: Any = False,
+        always: Any = None,
+        never: Any = None,
+        tol: float = 1e-4,
+        exact: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.ks = ks
+        self.l0s = l0s
+        self.ridges = ridges
+        self.ball = ball
+        self.loss = loss
+        self.criterion = criterion
+        self.rule = rule
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.always = always
+        self.never = never
+        self.tol = tol
+        self.exact = exact
+        self.time_limit = time_limit
+
+    def _search(
+        self,
+        X: Any,
+        y: Any,
+        weights: Vector,
+        loss: Loss,
+        coded: Sequence[Vector],
+        shell: Any,
+        groups: Any,
+    ) -> tuple[list[Path], list[PathPoint]]:
+        """The paths on all rows at the chosen ridge, one a problem, and their chosen points.
+
+        `coded` are the responses of the problems, `shell` an estimator that predicts once it
+        has coefficients, for scoring.
+        """
+        check_choice(self.criterion, self.rule, loss)
+        options = self._options(X.shape[1], loss)
+        ridges = self._ridges(X, coded[0], weights, loss)
+        if self.criterion == "cv":
+            folds = check_cv(self.cv, y, classifier=is_classifier(self))
+            splits = list(folds.split(X, y, groups))
+            scorer = check_scoring(shell, scoring=self.scoring)
+            rows = Parallel(n_jobs=self.n_jobs)(
+                delayed(fold_scores)(
+                    clone_shell(shell), scorer, X, y, coded, weights, train, test, ridge, options
+                )
+                for ridge in ridges
+                for train, test in splits
+            )
+            scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
+            at, point = chosen(scores, self.rule)
+            paths = full_paths(X, coded, weights, ridges[at], options)
+        else:
+            every = Parallel(n_jobs=self.n_jobs)(
+                delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
+            )
+            length = len(grid_of(options))
+            values = [self._informed(found, X, coded, weights, loss, length) for found in every]
+            scores = -np.array(values)[:, :, None]
+            at, point = chosen(scores, "best")
+            paths = every[at]
+        # A path that a time limit cut short may lack the point.
+        point = min(point, *(len(found) - 1 for found in paths))
+        self.ridge_ = ridges[at]
+        best = paths[0][point]
+        self.best_k_, self.best_l0_ = best.k, best.l0
+        self.cv_results_ = self._results(options, ridges, scores)
+        points = [found[point] for found in paths]
+        if self.exact:
+            grid = {"ks": [best.k]} if best.k is not None else {"l0s": [best.l0]}
+            settings = options | grid | {"exact": True}
+            points = [one[0] for one in full_paths(X, coded, weights, self.ridge_, settings)]
+        return paths, points
+
+    def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
+        """The ridges to try: numbers, or [None] beside a ball."""
+        listed = np.iterable(self.ridges) and not isinstance(self.ridges, str)
+        ridges = list(self.ridges) if listed else []
+        if not ridges:
+            raise InputError(
+                f"ridges={self.ridges!r} must be a list of numbers, or of 'auto', such as "
+                "[0.01, 0.1]."
+            )
+        if self.ball is not None:
+            if ridges != ["auto"]:
+                raise InputError("Both ridges and ball were given; pass only one of them.")
+            return [None]
+        found = []
+        for ridge in ridges:
+            if isinstance(ridge, str) and ridge == "auto":
+                kept = weights > 0
+                ridge = auto_ridge(
+                    as_matrix(X if kept.all() else X[kept])[0],
+                    y[kept],
+                    weights[kept],
+                    loss,
+                    fit_intercept=bool(self.fit_intercept),
+                    standardize=bool(self.standardize),
+                )
+            found.append(check.positive_number("ridge", ridge))
+        return found
+
+    def _options(self, m: int, loss: Loss) -> dict[str, Any]:
+        """The arguments of every path."""
+        ks = self.ks
+        if ks is None and self.l0s is None:
+            ks = range(min(MOST_FEATURES, m) + 1)
+        check.exactly_one(ks=ks, l0s=self.l0s)
+        return {
+            "ks": None if ks is None else budgets(ks),
+            "l0s": None if self.l0s is None else prices(self.l0s),
+            "ball": self.ball,
+            "loss": loss,
+            "fit_intercept": self.fit_intercept,
+            "standardize": self.standardize,
+            "positive": self.positive,
+            "always": self.always,
+            "never": self.never,
+            "feature_names": getattr(self, "feature_names_in_", None),
+            "tol": self.tol,
+            "time_limit": self.time_limit,
+        }
+
+    def _informed(
+        self,
+        paths: list[Path],
+        X: Any,
+        coded: Sequence[Vector],
+        weights: Vector,
+        loss: Loss,
+        length: int,
+    ) -> Vector:
+        """The criterion at each point, summed over the problems; NaN where a path has ended."""
+        kept, values = weights > 0, np.full(length, np.nan)
+        for i, points in enumerate(zip(*paths, strict=False)):
+            values[i] = 0.0
+            for point, y in zip(points, coded, strict=True):
+                z = X[:, point.support] @ point.values + point.intercept
+                problem = point.certificate.problem
+                d = len(point.support) + bool(self.fit_intercept)
+                s = len(np.setdiff1d(point.support, problem.always))
+                m = X.shape[1] - len(problem.always) - len(problem.never)
+                values[i] += information(
+                    self.criterion, loss, y[kept], weights[kept], z[kept], d, s, m
+                )
+        return values
+
+    def _results(
+        self, options: dict[str, Any], ridges: list[Any], scores: Vector
+    ) -> dict[str, Any]:
+        """One entry for each ridge and point, ridges outermost."""
+        grid = grid_of(options)
+        name = "param_k" if options["l0s"] is None else "param_l0"
+        flat = scores.reshape(-1, scores.shape[2])
+        table = {
+            name: np.tile(np.array(grid), len(ridges)),
+            "param_ridge": np.repeat(np.array(ridges), len(grid)),
+        }
+        if self.criterion != "cv":
+            return table | {self.criterion: -flat[:, 0]}
+        table |= {f"split{i}_test_score": column for i, column in enumerate(flat.T)}
+        return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
+
+
+def grid_of(options: dict[str, Any]) -> list[Any]:
+    """The points of every path, in its order."""
+    grid: list[Any] = options["ks"] if options["l0s"] is None else options["l0s"]
+    return grid
+
+
+def full_paths(
+    X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
+) -> list[Path]:
+    """One path a problem."""
+    return [path(X, y, sample_weight=weights, ridge=ridge, **options) for y in coded]
+
+
+def clone_shell(shell: Any) -> Any:
+    """A copy to write coefficients to, with the classes that it predicts."""
+    copy = clone(shell)
+    if hasattr(shell, "classes_"):
+        copy.classes_ = shell.classes_
+    return copy
+
+
+def fold_scores(
+    shell: Any,
+    scorer: Any,
+    X: Any,
+    y: Any,
+    coded: Sequence[Vector],
+    weights: Vector,
+    train: Index,
+    test: Index,
+    ridge: Any,
+    options: dict[str, Any],
+) -> Vector:
+    """The scores on the test rows of all points of the paths on the training rows."""
+    train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
+    test = test[weights[test] > 0]
+    rows = [target[train] for target in coded]
+    paths = full_paths(_safe_indexing(X, train), rows, weights[train], ridge, options)
+    scores = np.full(len(grid_of(options)), np.nan)
+    if len(test) == 0:
+        return scores
+    given = {}
+    if np.any(weights != 1.0) and takes_weights(scorer):
+        given["sample_weight"] = weights[test]
+    X_test, y_test = _safe_indexing(X, test), _safe_indexing(y, test)
+    shell.n_features_in_ = X.shape[1]
+    for i, points in enumerate(zip(*paths, strict=False)):
+        coefs = np.array([point.coef for point in points])
+        intercepts = np.array([point.intercept for point in points])
+        many = is_classifier(shell)
+        shell.coef_ = coefs if many else coefs[0]
+        shell.intercept_ = intercepts if many else intercepts[0]
+        shell.certificate_ = points[0].certificate
+        scores[i] = scorer(shell, X_test, y_test, **given)
+    return scores
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer can be called with sample_weight."""
+    try:
+        parameters = inspect.signature(scorer).parameters
+    except (TypeError, ValueError):
+        return False
+    kinds = [parameter.kind for parameter in parameters.values()]
+    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds

@@ -1,0 +1,77 @@
+"""SparseRegressorCV: regression whose number of features and ridge the data choose."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from sparsebounds import _validate as check
+from sparsebounds.estimators._base import chosen_loss
+from sparsebounds.estimators._cv import SparseCV
+from sparsebounds.estimators.regressor import ALLOWED, RegressorPredictions, SparseRegressor
+
+
+class SparseRegressorCV(RegressorPredictions, SparseCV):
+    """Linear regression with few features; how few, and the ridge, are chosen by the data.
+
+    Parameters
+    ----------
+    ks : list of int, optional
+        The numbers of features to try. Default: 0, 1, ..., to 20 or as many as there are.
+    l0s : list of float, optional
+        Prices of a feature to try, in place of `ks`.
+    ridges : list of float or "auto"
+        The ridges to try; "auto" is the rule of `SparseRegressor` on all rows.
+    ball : float, optional
+        The constraint |w|^2 <= ball in place of a ridge.
+    loss, fit_intercept, standardize, positive, always, never, tol
+        As in `SparseRegressor`.
+    criterion : "cv", "aic", "bic" or "ebic"
+        Cross-validation, or an information criterion on all rows.
+    rule : "best" or "1se"
+        With "1se" the smallest model, at the best ridge, whose mean score is within one standard
+        error of the best.
+    cv, scoring, n_jobs
+        As in scikit-learn: folds or a splitter, a scorer (default: R^2), processes.
+    exact : bool
+        Search for the proved optimum at the chosen point.
+    time_limit : float, optional
+        Seconds for each path. Points that it leaves out cannot be chosen.
+
+    Attributes
+    ----------
+    best_k_, best_l0_
+        What was chosen; the other one is None.
+    ridge_
+        The ridge chosen; None with a ball.
+    cv_results_ : dict of arrays
+        One entry for each ridge and point: param_k or param_l0, param_ridge, and
+        split0_test_score, ..., mean_test_score, std_test_score, or the criterion by its name.
+    path_ : Path
+        Of all rows, at the chosen ridge; every point of it is certified.
+    coef_, intercept_, upper_, lower_, gap_, status_, certificate_
+        Of the chosen point, as in `SparseRegressor`.
+    n_iter_ : int
+        Newton steps of `path_`.
+    n_features_in_, feature_names_in_
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
+        loss = chosen_loss(self.loss, two_class=False, allowed=ALLOWED)
+        X, y = self._checked(X, y, y_numeric=True)
+        y = y.astype(np.float64, copy=False)
+        weights = check.all_sample_weights(sample_weight, X.shape[0])
+        shell = SparseRegressor(loss=loss)
+        (found,), (point,) = self._search(X, y, weights, loss, [y], shell, groups)
+        self.path_ = found
+        self.coef_ = point.coef
+        self.intercept_ = point.intercept
+        self.upper_ = point.upper
+        self.lower_ = point.lower
+        self.gap_ = point.rel_gap
+        self.status_ = point.status
+        self.certificate_ = point.certificate
+        self.n_iter_ = found.newton_steps
+        return self

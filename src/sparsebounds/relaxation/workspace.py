@@ -1,0 +1,57 @@
+"""Workspace: the working columns and their products, shared by relaxations on the same data.
+
+Another k, l0 or fixing of the same program needs much the same columns. Their inner products with
+one another are most of what a warm relaxation costs, so a path keeps them from point to point.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sparsebounds._array import Index
+from sparsebounds._errors import InputError
+from sparsebounds.bounds import DualPoint
+from sparsebounds.program import Program
+from sparsebounds.relaxation.smooth import Smooth, smooth_part
+
+KEPT = 4
+"""Dual points remembered: the next relaxation starts from one of the last few."""
+
+
+class Workspace:
+    """Columns read so far: `relax` with this as `workspace` starts from them and adds to them.
+
+    Programs that share one have the same X, y, weights, offset, loss and intercept.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._data = (program.matrix, program.y, program.weights, program.offset)
+        self.smooth: Smooth = smooth_part(program)
+        self.index: Index = np.zeros(0, dtype=np.int64)
+        self._proved: deque[DualPoint] = deque(maxlen=KEPT)
+
+    def check(self, program: Program) -> None:
+        """Refuse a program on other data: dual vectors are taken over with their scores."""
+        theirs = (program.matrix, program.y, program.weights, program.offset)
+        same = all(ours is one for ours, one in zip(self._data, theirs, strict=True))
+        if not same or self.smooth.program.loss is not program.loss:
+            raise InputError(
+                "workspace was made for other data; share it only between programs that "
+                "with_budget or with_price made of one another."
+            )
+
+    def scored(self, point: DualPoint) -> bool:
+        """Whether a dual point is one that a relaxation in this workspace ended with."""
+        return any(point is one for one in self._proved)
+
+    def keep(self, point: DualPoint) -> None:
+        """Remember what a relaxation ended with."""
+        self._proved.append(point)
+
+    def add(self, program: Program, features: Index) -> None:
+        """Read more columns."""
+        if len(features):
+            self.smooth.add(program.matrix.columns(features))
+            self.index = np.concatenate((self.index, features))

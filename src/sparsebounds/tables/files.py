@@ -1,0 +1,86 @@
+"""Files by their kind: text tables, Parquet, Feather, and NumPy's .npy and .npz."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsebounds._errors import InputError
+from sparsebounds.tables.text import read_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PARQUET = (".parquet", ".pq")
+FEATHER = (".feather", ".arrow", ".ipc")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+STATISTICS = (".sav", ".dta", ".sas7bdat", ".rds", ".rdata")
+
+
+def check_file(path: Path) -> None:
+    """A file that is there, of a kind that is read here."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file.")
+    if path.suffix.lower() in SPREADSHEETS + STATISTICS:
+        raise InputError(
+            f"{path} is a file of another program; save the table as CSV, or as Parquet."
+        )
+
+
+def read_frame(path: Path) -> tuple[pl.DataFrame, list[str]]:
+    """The table in a file, one column a variable, and sentences on what was not plain."""
+    check_file(path)
+    suffix = path.suffix.lower()
+    if suffix in PARQUET + FEATHER:
+        frame, notes = _columnar(path, suffix), list[str]()
+    elif suffix == ".npy":
+        frame, notes = _matrix(path), []
+    else:
+        frame, notes = read_text(path)
+    if frame.height == 0:
+        raise InputError(f"{path} has a header but no rows.")
+    return frame, notes
+
+
+def load_arrays(path: Path, kind: str) -> Any:
+    """The array in a .npy file, or a dictionary of those in a .npz file."""
+    try:
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        with content as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} cannot be read as {kind}: {error}.") from error
+
+
+def _columnar(path: Path, suffix: str) -> pl.DataFrame:
+    import polars as pl
+
+    parquet = suffix in PARQUET
+    try:
+        return pl.read_parquet(path) if parquet else pl.read_ipc(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        kind = "Parquet" if parquet else "Feather (version 2)"
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"{path} cannot be read as {kind}: {reason}.") from error
+
+
+def _matrix(path: Path) -> pl.DataFrame:
+    """The columns of a .npy matrix, named by their numbers."""
+    import polars as pl
+
+    array = load_arrays(path, ".npy")
+    if isinstance(array, dict):
+        raise InputError(f"{path} is an archive of arrays; name it .npz.")
+    if array.ndim != 2:
+        raise InputError(f"{path} must hold a matrix; its shape is {array.shape}.")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{path} has dtype {array.dtype}; it must hold real numbers.")
+    return pl.DataFrame({str(j): array[:, j] for j in range(array.shape[1])})

@@ -1,0 +1,81 @@
+"""Missing values: counted, refused with the columns named, or their rows left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsebounds._errors import InputError
+from sparsebounds._validate import LARGEST
+from sparsebounds.tables.suggestions import listing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def not_a_number_is_missing(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same frame with null in place of NaN."""
+    from polars import selectors as cs
+
+    some = frame.select(cs.float().is_nan().any())
+    gaps = [name for name, found in zip(some.columns, _only_row(some), strict=True) if found]
+    return frame.with_columns(cs.by_name(gaps).fill_nan(None)) if gaps else frame
+
+
+def missing_counts(frame: pl.DataFrame) -> dict[str, int]:
+    """Column -> empty cells, for the columns that have any."""
+    return {column.name: column.null_count() for column in frame if column.null_count()}
+
+
+def counted(counts: dict[str, int]) -> str:
+    """Columns and counts in words."""
+    return listing(f"{name!r} ({count})" for name, count in counts.items())
+
+
+def without_missing(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows without a gap, and how many were left out."""
+    kept = frame.drop_nulls()
+    return kept, frame.height - kept.height
+
+
+def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impute: bool) -> None:
+    """InputError where a feature, or with `impute` a column of another part, has a gap."""
+    counts = missing_counts(frame)
+    others = {name: count for name, count in counts.items() if name not in features}
+    if impute and others:
+        raise InputError(
+            f"{path} has empty cells in {counted(others)}, which cannot be filled in; "
+            "pass --drop-missing, or drop those rows yourself."
+        )
+    if counts and not impute:
+        kept = frame.drop_nulls().height
+        fill = "" if others else ", or --impute median to fill them in"
+        raise InputError(
+            f"{path} has missing values: {counted(counts)}. Pass --drop-missing to leave out the "
+            f"rows that have them ({kept} of {frame.height} stay){fill}."
+        )
+
+
+def refuse_infinite(frame: pl.DataFrame, path: Path) -> None:
+    """InputError where a number is infinite, or too large to be squared."""
+    from polars import selectors as cs
+
+    found = frame.select((cs.float().abs() > LARGEST).sum())
+    counts = {name: n for name, n in zip(found.columns, _only_row(found), strict=True) if n}
+    if counts:
+        raise InputError(
+            f"{path} has infinite values, or values beyond {LARGEST:g}: {counted(counts)}; mend or "
+            "drop those rows, or leave the columns out with --exclude."
+        )
+
+
+def check_gaps(frame: pl.DataFrame, names: list[str], path: Path, remedy: str) -> None:
+    """InputError, with the remedy, where one of these columns has a gap."""
+    counts = missing_counts(frame.select(names))
+    if counts:
+        raise InputError(f"{path} has missing values: {counted(counts)}. {remedy}")
+
+
+def _only_row(frame: pl.DataFrame) -> tuple[Any, ...]:
+    """The row of a frame that has one, or no column."""
+    return frame.row(0) if frame.width else ()

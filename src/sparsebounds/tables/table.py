@@ -1,0 +1,156 @@
+"""Table: X, y and what goes with them, read from a file as a Choice says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsebounds._array import Index
+from sparsebounds._errors import InputError
+from sparsebounds.tables.choice import Choice, chosen_features
+from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.kinds import as_numbers
+from sparsebounds.tables.learn import learn
+from sparsebounds.tables.missing import (
+    not_a_number_is_missing,
+    refuse_infinite,
+    refuse_missing,
+    without_missing,
+)
+from sparsebounds.tables.recipe import Recipe
+from sparsebounds.tables.response import as_response
+from sparsebounds.tables.split import held_out
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features, response and, where the file has or names them, weights and offset."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    offset: Any = None
+    names: tuple[str, ...] | None = None
+    """The features' names; in a .npy file, their column numbers there."""
+
+    target: str = "y"
+    """The response's name."""
+
+    def rows(self, index: Index) -> Table:
+        """These rows alone."""
+        weights, offset = (None if v is None else v[index] for v in (self.weights, self.offset))
+        return Table(self.X[index], self.y[index], weights, offset, self.names, self.target)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from a file."""
+
+    path: Path
+    choice: Choice
+    train: Table
+    held: Table | None = None
+    """The rows held out, if any."""
+
+    recipe: Recipe | None = None
+    """How the columns became X; None where the file holds arrays."""
+
+    notes: tuple[str, ...] = field(default=())
+    """Sentences a user should see."""
+
+
+def read_table(path: Path, choice: Choice) -> Reading:
+    """Read, choose, encode and split.
+
+    A .npz file holds arrays X and y (or one named by the target) and perhaps feature_names; every
+    other kind is a table with named columns (in a .npy file, numbered ones).
+    """
+    check_file(path)
+    if path.suffix.lower() == ".npz":
+        return _arrays(path, choice)
+    frame, notes = read_frame(path)
+    features = chosen_features(choice, frame.columns, path)
+    frame = not_a_number_is_missing(frame.select(*choice.roles().values(), *features))
+    empty = [name for name in features if frame[name].null_count() == frame.height]
+    if empty:
+        raise InputError(
+            f"{path} has no value at all in {', '.join(map(repr, empty))}; leave out such columns: "
+            "--exclude."
+        )
+    refuse_infinite(frame, path)
+    if choice.drop_missing:
+        frame, dropped = without_missing(frame)
+        if frame.height == 0:
+            raise InputError(f"Every row of {path} has a missing value; exclude a column instead.")
+        if dropped:
+            notes.append(f"{dropped} row{'s' * (dropped != 1)} with missing values left out.")
+    else:
+        refuse_missing(frame, path, features, impute=choice.impute is not None)
+    assert choice.target is not None
+    y = as_response(frame[choice.target])
+    parts = None if choice.test is None else held_out(y, choice.test, choice.seed)
+    train = frame if parts is None else frame[parts[0]]
+    recipe = learn(frame, train, features, choice, path)
+    return Reading(
+        path,
+        choice,
+        _table(train, choice, recipe, path),
+        None if parts is None else _table(frame[parts[1]], choice, recipe, path),
+        recipe,
+        tuple(notes),
+    )
+
+
+def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> Table:
+    assert choice.target is not None
+    weights, offset = (
+        None if name is None else as_numbers(frame[name], path).to_numpy()
+        for name in (choice.weights, choice.offset)
+    )
+    X, y = recipe.matrix(frame, path), as_response(frame[choice.target])
+    return Table(X, y, weights, offset, recipe.names, choice.target)
+
+
+def _arrays(path: Path, choice: Choice) -> Reading:
+    for option, given in {
+        "--features": choice.features,
+        "--exclude": choice.exclude,
+        "--categorical": choice.categorical,
+        "--one-hot": choice.one_hot,
+        "--drop-missing": choice.drop_missing,
+        "--impute": choice.impute,
+    }.items():
+        if given:
+            raise InputError(f"{option} is for tables with named columns; {path} holds arrays.")
+    arrays = load_arrays(path, ".npz")
+    if not isinstance(arrays, dict):
+        raise InputError(f"{path} holds one array, not an archive; name it .npy.")
+    wanted = {
+        "X": "X",
+        "y": choice.target or "y",
+        "weights": choice.weights,
+        "offset": choice.offset,
+    }
+    for name in wanted.values():
+        if name is not None and name not in arrays:
+            held = ", ".join(arrays) or "nothing"
+            raise InputError(f"{path} has no array {name!r}; it holds {held}.")
+    chosen = {role: arrays[name] for role, name in wanted.items() if name is not None}
+    names = arrays.get("feature_names")
+    table = Table(
+        **chosen,
+        names=None if names is None else tuple(names.astype(str).tolist()),
+        target=choice.target or "y",
+    )
+    if table.X.ndim != 2 or table.y.ndim != 1:
+        raise InputError(f"X and y of {path} must be a matrix and a vector.")
+    if len(table.X) != len(table.y):
+        raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
+    if choice.test is None:
+        return Reading(path, choice, table)
+    train, test = held_out(table.y, choice.test, choice.seed)
+    return Reading(path, choice, table.rows(train), table.rows(test))
