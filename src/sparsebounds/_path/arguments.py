@@ -11,6 +11,12 @@ from sparsebounds import _validate as check
 from sparsebounds._errors import InputError, InputTypeError
 
 
+def checked_grid(ks: Any, l0s: Any) -> list[int] | list[float]:
+    """Budgets or prices, whichever was given."""
+    check.exactly_one(ks=ks, l0s=l0s)
+    return budgets(ks) if l0s is None else prices(l0s)
+
+
 def budgets(ks: Any) -> list[int]:
     """The numbers of features asked for, ascending, each once."""
     if isinstance(ks, str) or not isinstance(ks, Iterable):

@@ -26,20 +26,16 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from sparsebounds import _validate as check
 from sparsebounds._array import Index
-from sparsebounds._path.arguments import budgets, check_options, prices
 from sparsebounds._path.result import Path, PathPoint
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof, SharedBounds, own_proof
 from sparsebounds._solve import CLOSED
 from sparsebounds.bounds import DualPoint, screen_at
 from sparsebounds.exact import ExactSearch, SearchProgress
-from sparsebounds.losses import Loss
 from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
@@ -70,72 +66,6 @@ class PathProgress:
 
 
 Callback = Callable[[Progress | SearchProgress | PathProgress], None]
-
-
-def path(
-    X: Any,
-    y: Any,
-    *,
-    ks: Any = None,
-    l0s: Any = None,
-    ridge: Any = None,
-    ball: float | None = None,
-    loss: str | Loss = "squared",
-    tol: float = 1e-4,
-    stop: float | None = None,
-    fit_intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: Any = None,
-    offset: Any = None,
-    positive: Any = False,
-    always: Any = None,
-    never: Any = None,
-    feature_names: Any = None,
-    exact: bool = False,
-    time_limit: float | None = None,
-    node_limit: int | None = None,
-    callback: Callback | None = None,
-) -> Path:
-    """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
-
-    Parameters are those of `solve`, with a grid in place of `k` or `l0`: `ks` is walked through
-    upwards, `l0s` downwards. `stop` ends the path where it is proved that the rest of the grid has
-    nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
-    for at most `node_limit` nodes each. After `time_limit` seconds in all, or Ctrl-C, the points
-    done are returned; `callback` is called as in `solve`, and with a `PathProgress` a point.
-    """
-    check.exactly_one(ks=ks, l0s=l0s)
-    grid: list[int] | list[float] = budgets(ks) if l0s is None else prices(l0s)
-    check_options(tol, stop, node_limit, time_limit, callback)
-    program = Program(
-        X,
-        y,
-        k=0 if l0s is None else None,
-        l0=None if l0s is None else grid[0],
-        ridge=ridge,
-        ball=ball,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        sample_weight=sample_weight,
-        offset=offset,
-        positive=positive,
-        always=always,
-        never=never,
-        feature_names=feature_names,
-    )
-    walk = Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback)
-    return walk.run()
-
-
-def path_of(program: Program, *, ks: Any = None, l0s: Any = None, **options: Any) -> Path:
-    """`path` for a program that is already posed; its own k or l0 does not matter."""
-    check.exactly_one(ks=ks, l0s=l0s)
-    grid: list[int] | list[float] = budgets(ks) if l0s is None else prices(l0s)
-    known = {"tol": 1e-4, "stop": None, "exact": False, "time_limit": None, "node_limit": None}
-    settings = known | {"callback": None} | options
-    check_options(*(settings[n] for n in ("tol", "stop", "node_limit", "time_limit", "callback")))
-    return Walk(program, grid, **settings).run()
 
 
 class Walk:
