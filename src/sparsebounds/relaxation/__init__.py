@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sparsebounds.relaxation.budget import Progress
+from sparsebounds.relaxation.cardinality import dual_points
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.working_set import RelaxationWarning, relax
 
-__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "relax"]
+__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "dual_points", "relax"]

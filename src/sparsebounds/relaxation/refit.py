@@ -2,11 +2,13 @@
 
 The relaxation's own Newton method with every feature inside the support (u = 1): smooth but for
 the signs, to machine precision. The value returned is the objective rounded up, which the model
-attains; the ball is obeyed exactly.
+attains; the ball is obeyed exactly. For a non-convex loss it is the best of several local optima
+(`relaxation.local`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,7 @@ from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import objective_up
 from sparsebounds.program import Program, in_ball
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.local import default_starts, descent
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
@@ -50,6 +53,8 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
     if columns is None or len(extra):
         support = np.union1d(support, extra).astype(np.int64)
         columns = program.matrix.columns(support)
+    if not program.loss.convex:
+        return local_refit(program, support, columns)
     smooth = smooth_part(program)
     smooth.add(columns)
     size = len(support)
@@ -88,6 +93,20 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
     w[support] = point.w
     w = inside_ball(program, w)
     return Model(objective_up(program, w, point.b), w, point.b, eta)
+
+
+def local_refit(
+    program: Program, support: Index, columns: Vector, starts: Sequence[Vector] = ()
+) -> Model:
+    """A local optimum on a support, the best from these predictions; for non-convex losses."""
+    found = []
+    for z in starts or default_starts(program, columns):
+        nonzeros, b, eta = descent(program, support, columns, z)
+        w = np.zeros(program.m)
+        w[support] = nonzeros
+        w = inside_ball(program, w)
+        found.append(Model(objective_up(program, w, b), w, b, eta))
+    return min(found, key=lambda model: model.value)
 
 
 def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:

@@ -20,7 +20,7 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import check_limits
-from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
+from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, enclosed, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.budget import Budget, Callback
@@ -48,6 +48,9 @@ def relax(
     callback: Callback | None = None,
 ) -> Relaxation:
     """Solve the convex bidual of a program.
+
+    A non-convex loss is replaced by its envelope on a certified box: that of `bounds.enclosed` with
+    the objective of the model without features. Pass `enclosed(program, upper)` for a smaller one.
 
     Parameters
     ----------
@@ -78,6 +81,7 @@ def relax(
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"):
+        program = enclosed(program)
         run, interrupted = _Run(program, tol, start, Budget(time_limit, callback)), False
         try:
             message = run.loop()
@@ -358,4 +362,5 @@ class _Run:
                 seconds=self.budget.seconds,
             ),
             interrupted=interrupted,
+            box=program.box,
         )
