@@ -254,6 +254,8 @@ class Program:
         assert isinstance(self.loss, NonConvexLoss)
         other = self.with_loss(box.envelope(self.loss, self.y, self.offset).smoothed())
         other.box = box
+        # An envelope may be 0 without features: accuracy is relative to the loss's own null.
+        other.__dict__["rounding"] = max(self.rounding, 1e-8 * abs(self.null))
         return other
 
     def with_loss(self, loss: Loss) -> Program:

@@ -8,7 +8,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from sparsebounds._errors import InputError
 from sparsebounds.losses import NONCONVEX, NonConvexLoss, Tukey
+from sparsebounds.testing import check_loss
 
 RESPONSES = {
     "ramp": [-1.0, 1.0],
@@ -29,7 +31,7 @@ class Wavy(NonConvexLoss):
 
     def value(self, y, z):  # type: ignore[no-untyped-def]
         r = z - y
-        return 1.0 - np.cos(1.5 * r) + 0.125 * r**2
+        return 2.0 * np.sin(0.75 * r) ** 2 + 0.125 * r**2
 
     def gradient(self, y, z):  # type: ignore[no-untyped-def]
         r = z - y
@@ -158,3 +160,65 @@ def test_tukey_in_a_small_box_has_no_formula_but_a_root() -> None:
     slope = (loss.at(hi) - loss.at(envelope.q)) / (hi - envelope.q)
     assert np.allclose(slope, loss.gradient(y, envelope.q), rtol=1e-9)
     assert np.all(envelope.q < loss.turn)
+
+
+@pytest.mark.parametrize("name", [*LOSSES, "wavy"])
+@pytest.mark.parametrize("seed", range(2))
+def test_promises(name: str, seed: int) -> None:
+    check_loss(make(name), np.array(RESPONSES.get(name, ROBUST)), random_state=seed)
+
+
+@pytest.mark.parametrize("c", [1e-3, 0.5, 100.0])
+@pytest.mark.parametrize("name", ["truncated", "tukey", "geman_mcclure", "welsch", "cauchy"])
+def test_promises_at_other_scales(name: str, c: float) -> None:
+    check_loss(NONCONVEX[name](c=c), np.array(ROBUST))  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True)
+class _TooSmooth(Wavy):
+    """Claims less curvature than it has."""
+
+    smoothness: ClassVar[float] = 0.05
+
+
+@dataclass(frozen=True)
+class _WrongCore(Tukey):
+    """Takes all of a concave tail for convex."""
+
+    @property
+    def turn(self) -> float:
+        return self.c
+
+
+@dataclass(frozen=True)
+class _WrongHeight(Tukey):
+    @property
+    def height(self) -> float:
+        return 0.5 * self.c**2 / 6.0
+
+
+@dataclass(frozen=True)
+class _WrongSlope(Tukey):
+    def gradient(self, y, z):  # type: ignore[no-untyped-def]
+        return z - y
+
+
+@pytest.mark.parametrize("broken", [_TooSmooth(), _WrongCore(), _WrongHeight(), _WrongSlope()])
+def test_a_broken_loss_is_caught(broken: NonConvexLoss) -> None:
+    with pytest.raises(AssertionError, match="The loss breaks a promise"):
+        check_loss(broken, np.array(ROBUST))
+
+
+def test_a_loss_without_a_bound_of_its_curvature_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Unbounded(Wavy):
+        smoothness: ClassVar[float] = float("nan")
+
+    with pytest.raises(InputError, match="set it to a bound of its absolute second derivative"):
+        Unbounded().envelope(np.zeros(1), -np.ones(1), np.ones(1))
+
+
+@pytest.mark.parametrize("c", [0.0, -1.0, float("inf"), float("nan")])
+def test_scales_must_be_positive(c: float) -> None:
+    with pytest.raises(InputError, match=r"c=.* must be a positive finite number"):
+        Tukey(c=c)

@@ -50,7 +50,7 @@ def get_loss(loss: str | Loss) -> Loss:
     known_losses: dict[str, type[Loss]] = REGISTRY | NONCONVEX
     if isinstance(loss, str) and loss in known_losses:
         return known_losses[loss]()
-    known = ", ".join(repr(name) for name in sorted(known_losses))
+    known = ", ".join(repr(name) for name in (*sorted(REGISTRY), *sorted(NONCONVEX)))
     raise ValueError(
         f"loss={loss!r} is not a loss; pass one of {known}, or an instance such as "
         "sparsebounds.losses.Huber(delta=1.35)."

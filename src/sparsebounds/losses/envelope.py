@@ -25,6 +25,9 @@ from sparsebounds._rounding import U, down, up
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.nonconvex import NonConvexLoss
 
+GRANTED = 0.1
+"""The part of a reweighting that stands in for the curvature of a line."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -92,8 +95,12 @@ class Envelope(Loss):
         return self.inside(y, at)[1] + self.stiffness * (z - at)
 
     def curvature(self, y: Any, z: Any) -> Any:
+        # Lines have none, and Newton's steps would know no measure: they get a part of the weight
+        # that reweighted least squares gives them.
         at = np.clip(z, self.lo, self.hi)
-        return np.where(z == at, self.inside(y, at)[2], self.stiffness)
+        _, slope, bend = self.inside(y, at)
+        way = np.maximum(np.abs(at - np.clip(self.loss.perfect(y), self.lo, self.hi)), 1e-12)
+        return np.where(z == at, np.maximum(bend, GRANTED * np.abs(slope) / way), self.stiffness)
 
     def conjugate(self, y: Any, b: Any) -> Any:
         return self.loss.supremum(y, b, self.lo, self.hi)[0]

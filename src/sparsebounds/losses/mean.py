@@ -102,7 +102,7 @@ class MeanLoss:
         return float(namespace(values).sum(self.p * values))
 
 
-STARTS, STEPS = 101, 60
+STARTS, STEPS, FAR = 101, 60, 40.0
 
 
 def best_local_constant(F: MeanLoss) -> float:
@@ -110,7 +110,8 @@ def best_local_constant(F: MeanLoss) -> float:
     response = F.y if F.offset is None else F.y - F.offset
     starts = np.unique(np.append(np.quantile(response, np.linspace(0.0, 1.0, STARTS)), 0.0))
     if F.loss.two_class:
-        starts = np.linspace(-2.0, 2.0, STARTS) + (0.0 if F.offset is None else -np.mean(F.offset))
+        middle = 0.0 if F.offset is None else -float(np.mean(F.offset))
+        starts = np.concatenate((np.linspace(-2.0, 2.0, STARTS), [-FAR, FAR])) + middle
     values = np.array([F.value(np.full_like(F.y, b)) for b in starts])
     best, least = float(starts[np.argmin(values)]), float(np.min(values))
     b = best

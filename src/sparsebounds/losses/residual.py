@@ -86,7 +86,9 @@ class ResidualLoss(CoreLoss):
 
     def sublevel(self, y: Any, excess: Any) -> tuple[Any, Any]:
         with np.errstate(all="ignore"):
-            reach = self.radius(np.asarray(excess)) * (1.0 + 1e-9)
+            # Wider by what rounding can do, and that is much near the height.
+            wider = np.asarray(excess) * (1.0 + 1e-11)
+            reach = self.radius(wider) * (1.0 + 1e-9)
         return y - reach, y + reach
 
     def beyond(self, y: Any, z: Any, side: int) -> Any:
