@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
-from sparsebounds._nonconvex import tighten
+from sparsebounds._nonconvex import ACCURACY, tighten
 from sparsebounds._proof import certificate_from
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
@@ -54,6 +54,7 @@ def certify(
         convex: Program = program
         boxes: tuple[Vector, ...] = ()
         if not program.loss.convex:
+            tol = max(tol, ACCURACY)
             found = tighten(program, model.value, tol, relaxation)
             convex, relaxation, boxes = found.convex, found.relaxed, found.duals
         relaxation = relax(program, tol) if relaxation is None else relaxation

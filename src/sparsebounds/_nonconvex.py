@@ -29,6 +29,9 @@ from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dua
 ROUNDS = 12
 """The most rounds of tightening."""
 
+ACCURACY = 1e-5
+"""Relative gap of the relaxations: boxes leave far more."""
+
 AGAIN = 3
 """The most times that all of it is done again for a better model."""
 
@@ -110,11 +113,11 @@ def solve_nonconvex(
 
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", RelaxationWarning)
-        first = relax(program, 1e-6, time_limit=remaining(), callback=callback)
+        first = relax(program, ACCURACY, time_limit=remaining(), callback=callback)
         models = LocalSearch(program, first)
         model, coef, intercept = as_returned(program, models.run(late))
         found = tighten(
-            program, model.value, 1e-6, first, late=late, left=remaining, callback=callback
+            program, model.value, ACCURACY, first, late=late, left=remaining, callback=callback
         )
         steps = first.stats.newton_steps + found.steps
         for _ in range(AGAIN):
@@ -123,9 +126,9 @@ def solve_nonconvex(
             if late() or not better[0].value < model.value - BETTER * abs(model.value):
                 break
             model, coef, intercept = better
-            found = tighten(program, model.value, 1e-6, found.relaxed, late=late, left=remaining)
+            found = tighten(program, model.value, ACCURACY, found.relaxed, late=late, left=remaining)
             steps += found.steps
-        relaxations = [found.relaxed] if late() else dual_points(found.convex, found.relaxed)
+        relaxations = [found.relaxed] if late() else dual_points(found.convex, found.relaxed, ACCURACY)
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
         certificate = certificate_from(program, points, model, found.duals)

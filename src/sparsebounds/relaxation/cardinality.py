@@ -12,7 +12,7 @@ from sparsebounds.relaxation.result import Relaxation
 from sparsebounds.relaxation.working_set import relax
 
 
-def dual_points(program: Program, relaxed: Relaxation) -> list[Relaxation]:
+def dual_points(program: Program, relaxed: Relaxation, tol: float = 1e-8) -> list[Relaxation]:
     """The relaxation, and what its bound can be bettered with because cardinality is an integer.
 
     With one price l0: the k forms at the two integers around sum u, each best for a range of
@@ -22,4 +22,7 @@ def dual_points(program: Program, relaxed: Relaxation) -> list[Relaxation]:
         return [relaxed]
     total = float(np.sum(relaxed.u[program.free]))
     sizes = sorted({math.floor(total), math.ceil(total)})
-    return [relaxed] + [relax(program.with_budget(size), start=relaxed) for size in sizes]
+    # Without features the best start is none: the null model.
+    return [relaxed] + [
+        relax(program.with_budget(size), tol, start=relaxed if size else None) for size in sizes
+    ]

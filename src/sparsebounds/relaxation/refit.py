@@ -26,6 +26,10 @@ ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""
 
 
+ROUGH = 1e-7
+"""The same for an envelope: its lines have a curvature by convention, and last digits are slow."""
+
+
 @dataclass(frozen=True)
 class Model:
     """A sparse model on the program's own columns that obeys its constraints."""
@@ -70,10 +74,13 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
         )
 
     eta = float("nan")
+    accuracy, inner = ACCURACY * scale, 0.0
+    if program.box is not None:
+        accuracy, inner = ROUGH * scale, ROUGH
     null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         chosen = penalty(1.0 if program.ball is not None else None)
-        point = newton(smooth, chosen, null, ACCURACY * scale, scale).point
+        point = newton(smooth, chosen, null, accuracy, scale).point
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
@@ -82,10 +89,10 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
             null,
             eta,
             program.ball,
-            ACCURACY * scale,
+            accuracy,
             scale,
             lambda: False,
-            inner=0.0,
+            inner=inner,
             patience=2,
         )
         point, eta = found.primal.point, found.eta

@@ -240,6 +240,7 @@ class _Run:
                 accuracy,
                 self.scale,
                 stop,
+                inner=1e-13 if program.box is None else 0.01 * self.tol,
             )
             solved, self.eta, self.steps = found.dual, found.eta, self.steps + found.steps
             root = np.full(program.m, math.sqrt(self.eta))
