@@ -126,9 +126,13 @@ def solve_nonconvex(
             if late() or not better[0].value < model.value - BETTER * abs(model.value):
                 break
             model, coef, intercept = better
-            found = tighten(program, model.value, ACCURACY, found.relaxed, late=late, left=remaining)
+            found = tighten(
+                program, model.value, ACCURACY, found.relaxed, late=late, left=remaining
+            )
             steps += found.steps
-        relaxations = [found.relaxed] if late() else dual_points(found.convex, found.relaxed, ACCURACY)
+        relaxations = (
+            [found.relaxed] if late() else dual_points(found.convex, found.relaxed, ACCURACY)
+        )
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
         certificate = certificate_from(program, points, model, found.duals)

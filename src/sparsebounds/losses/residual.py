@@ -99,6 +99,11 @@ class ResidualLoss(CoreLoss):
         r = z - y
         return self.at(r) + np.abs(r) * self.weight(r) * (np.abs(y) + np.abs(z))
 
+    def supremum(self, y: Vector, t: Vector, lo: Vector, hi: Vector) -> tuple[Vector, Vector]:
+        # The ends of the core are rounded: what lies between float and exact is charged.
+        best, terms = super().supremum(y, t, lo, hi)
+        return best, terms + (np.abs(t) + self.turn) * (np.abs(y) + self.turn)
+
     def tangent_point(self, y: Vector, end: Vector, side: int) -> Vector | None:
         B = side * (end - y)
         with np.errstate(all="ignore"):
