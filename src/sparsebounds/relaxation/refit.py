@@ -26,8 +26,9 @@ ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""
 
 
-ROUGH = 1e-7
-"""The same for an envelope: its lines have a curvature by convention, and last digits are slow."""
+ROUGH, SLOW = 1e-7, 0.02
+"""The same for an envelope, whose lines have a curvature by convention, and the least share of the
+gap that a step closes: last digits are slow."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,13 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
         )
 
     eta = float("nan")
-    accuracy, inner = ACCURACY * scale, 0.0
+    accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
     if program.box is not None:
-        accuracy, inner = ROUGH * scale, ROUGH
+        accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
     null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         chosen = penalty(1.0 if program.ball is not None else None)
-        point = newton(smooth, chosen, null, accuracy, scale).point
+        point = newton(smooth, chosen, null, accuracy, scale, worth=worth).point
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
@@ -94,6 +95,7 @@ def refit(program: Program, support: Index, columns: Vector | None = None) -> Mo
             lambda: False,
             inner=inner,
             patience=2,
+            worth=worth,
         )
         point, eta = found.primal.point, found.eta
     w = np.zeros(program.m)
