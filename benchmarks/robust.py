@@ -196,8 +196,8 @@ def main() -> None:
             "exact: data sets on which precisely the planted features were named; hits: planted "
             "features named, of 5; screened: data sets whose screening kept all 5; gap: median "
             "(least to largest) certified relative gap; lower/upper: mean certified lower bound "
-            "over the model's objective, before -> after the rounds of tightening; s: mean time, on "
-            "a machine that other work shared."
+            "over the model's objective, before -> after the rounds of tightening; s: mean time, "
+            "on a machine that other work shared."
         ),
         header=["errors, method", "exact", "hits", "screened", "gap", "lower/upper", "s"],
         lines=lines,

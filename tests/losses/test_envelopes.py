@@ -221,3 +221,22 @@ def test_a_loss_without_a_bound_of_its_curvature_is_refused() -> None:
 def test_scales_must_be_positive(c: float) -> None:
     with pytest.raises(InputError, match=r"c=.* must be a positive finite number"):
         Tukey(c=c)
+
+
+def test_a_supremum_along_a_flat_part_ends() -> None:
+    """On a loss that is 0 over most of the box no cell can be discarded."""
+
+    @dataclass(frozen=True)
+    class Dead(NonConvexLoss):
+        name: ClassVar[str] = "dead zone"
+        smoothness: ClassVar[float] = 1.0
+
+        def value(self, y, z):  # type: ignore[no-untyped-def]
+            return 0.5 * np.maximum(np.abs(z - y) - 10.0, 0.0) ** 2
+
+        def gradient(self, y, z):  # type: ignore[no-untyped-def]
+            return np.sign(z - y) * np.maximum(np.abs(z - y) - 10.0, 0.0)
+
+    y = np.zeros(50)
+    top, _ = Dead().supremum(y, np.zeros(50), y - 11.0, y + 11.0)
+    assert np.all((top >= 0.0) & (top <= 1e-6))

@@ -19,8 +19,9 @@ from sparsebounds.losses.nonconvex import NonConvexLoss
 CELLS = 512
 """Cells of the grid an envelope is made on."""
 
-FIRST, LEVELS, ENOUGH = 64, 40, 1e-13
-"""Cells the search for a supremum starts with, the most halvings, and its relative accuracy."""
+FIRST, LEVELS, ENOUGH, MOST = 64, 40, 1e-13, 500_000
+"""Cells the search for a supremum starts with, the most halvings, its relative accuracy, and the
+most cells that it keeps."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,11 @@ def supremum(
         ceiling = ends + 0.126 * bound * width * width
         np.maximum.at(terms, row, loss.value_terms(y[row], end) + np.abs(t[row] * end))
         open_ = ceiling > best[row] + ENOUGH * terms[row]
-        if level == LEVELS - 1:
-            np.maximum.at(top, row, ceiling)
-        else:
-            np.maximum.at(top, row[~open_], ceiling[~open_])
-        if not np.any(open_):
+        # Where the loss runs along a line of slope t no cell can be discarded: then enough is enough.
+        last = level == LEVELS - 1 or np.count_nonzero(open_) > MOST
+        done = np.ones_like(open_) if last else ~open_
+        np.maximum.at(top, row[done], ceiling[done])
+        if last or not np.any(open_):
             break
         row, start, width = row[open_], start[open_], 0.5 * width[open_]
         row = np.concatenate((row, row))
