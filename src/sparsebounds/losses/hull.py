@@ -91,7 +91,7 @@ def supremum(
         ceiling = ends + 0.126 * bound * width * width
         np.maximum.at(terms, row, loss.value_terms(y[row], end) + np.abs(t[row] * end))
         open_ = ceiling > best[row] + ENOUGH * terms[row]
-        # Where the loss runs along a line of slope t no cell can be discarded: then enough is enough.
+        # Along a line of slope t no cell can be discarded: then enough is enough.
         last = level == LEVELS - 1 or np.count_nonzero(open_) > MOST
         done = np.ones_like(open_) if last else ~open_
         np.maximum.at(top, row[done], ceiling[done])
