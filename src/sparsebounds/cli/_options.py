@@ -26,9 +26,7 @@ Ridge = Annotated[float | None, typer.Option(help="Weight of |w|^2 / 2. Default 
 Ball = Annotated[float | None, typer.Option(help="|w|^2 at most this, in place of --ridge.")]
 LossName = Annotated[
     str | None,
-    typer.Option(
-        help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp and others."
-    ),
+    typer.Option(help="squared (default), logistic, poisson, huber, squared_hinge, tukey, ..."),
 ]
 Intercept = Annotated[
     bool | None, typer.Option("--intercept/--no-intercept", help="Default: with an intercept.")

@@ -26,6 +26,9 @@ from sparsebounds._array import Vector
 from sparsebounds.losses import Loss, MeanLoss, NonConvexLoss
 from sparsebounds.matrices import Matrix
 
+SIGMOID = 0.0963
+"""The sigmoid loss's largest curvature, for the ramp of the same height, which has kinks."""
+
 
 def auto_ridge(
     matrix: Matrix,
@@ -41,7 +44,9 @@ def auto_ridge(
     shares = weights / total
     scale = 1.0 if standardize else _mean_square(matrix, shares, centred=fit_intercept)
     bend = loss.smoothness
-    if not math.isfinite(bend):
+    if not math.isfinite(bend) and not loss.convex and loss.two_class:
+        bend = SIGMOID
+    elif not math.isfinite(bend):
         bend = _null_curvature(loss, y, shares, fit_intercept=fit_intercept)
     ridge = bend * scale / math.sqrt(max(1.0, total))
     return ridge * _share_of_height(loss, y) if isinstance(loss, NonConvexLoss) else ridge
