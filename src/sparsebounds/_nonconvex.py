@@ -26,7 +26,7 @@ from sparsebounds.models.local import LocalSearch
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
 
-ROUNDS = 12
+ROUNDS = 25
 """The most rounds of tightening."""
 
 ACCURACY = 1e-5
