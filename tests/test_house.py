@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("primalization",),
     ("models",),
     ("exact",),
-    ("_solution", "_solve", "_path", "_rank", "_certify"),
+    ("_solution", "_proof", "_nonconvex", "_solve", "_path", "_rank", "_certify"),
     ("estimators",),
     ("datasets",),
     ("tables",),

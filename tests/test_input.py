@@ -228,7 +228,7 @@ RESPONSES = [
     case("zero weights", InputError, "sample_weight is all zero, which drops every row; weigh some "
          "rows.", sample_weight=np.zeros(6)),
     case("unknown loss", ValueError, "loss='hinge' is not a loss; pass one of 'huber', 'logistic', "
-         "'poisson', 'squared', 'squared_hinge', or an instance such as", loss="hinge"),
+         "'poisson', 'squared', 'squared_hinge', 'amplitude', ", loss="hinge"),
     case("a loss class", ValueError, "is not a loss; pass one of", loss=Huber),
 ]  # fmt: skip
 

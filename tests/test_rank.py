@@ -556,9 +556,9 @@ def test_draws_time_and_progress() -> None:
 def test_ctrl_c_keeps_the_finished_rows(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     program, whole, optimum = case(form, "squared", 1)
     pressed = False
-    loop = working_set._Run.loop
+    loop = working_set.WorkingSet.loop
 
-    def interrupted(run: working_set._Run) -> str:
+    def interrupted(run: working_set.WorkingSet) -> str:
         if pressed:
             raise KeyboardInterrupt  # as a signal would, where relax answers it with its bounds
         return loop(run)
@@ -567,7 +567,7 @@ def test_ctrl_c_keeps_the_finished_rows(form: Form, monkeypatch: pytest.MonkeyPa
         nonlocal pressed
         pressed = row.rank == 2
 
-    monkeypatch.setattr(working_set._Run, "loop", interrupted)
+    monkeypatch.setattr(working_set.WorkingSet, "loop", interrupted)
     bounds = sb.rank_bounds(program, callback=press)
     assert bounds.interrupted
     for name, values in bounds.columns().items():

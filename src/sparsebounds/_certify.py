@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
-from sparsebounds._solve import certificate_from, dual_points
+from sparsebounds._nonconvex import ACCURACY, tighten
+from sparsebounds._proof import certificate_from
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
 from sparsebounds.models import Model
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Relaxation, RelaxationWarning, dual_points, relax
 
 
 def certify(
@@ -46,12 +48,18 @@ def certify(
     w, b = program.to_program(np.asarray(coef, dtype=np.float64), float(intercept or 0.0))
     if math.isinf(value):
         raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
+    model = Model(objective_up(program, w, b), w, b, math.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RelaxationWarning)
+        convex: Program = program
+        boxes: tuple[Vector, ...] = ()
+        if not program.loss.convex:
+            tol = max(tol, ACCURACY)
+            found = tighten(program, model.value, tol, relaxation)
+            convex, relaxation, boxes = found.convex, found.relaxed, found.duals
         relaxation = relax(program, tol) if relaxation is None else relaxation
-        points = [relaxed.point for relaxed in dual_points(program, relaxation)]
-    model = Model(objective_up(program, w, b), w, b, math.nan)
-    return certificate_from(program, points, model)
+        points = [relaxed.point for relaxed in dual_points(convex, relaxation)]
+    return certificate_from(program, points, model, boxes)
 
 
 def _broken(program: Program, w: Any) -> str:

@@ -27,6 +27,8 @@ class SolutionStats:
     """Nodes of the exact search; 0 where there was none."""
 
     seconds: float
+    tightening: tuple[float, ...] = ()
+    """Non-convex losses: the lower bound on each box, the first before any tightening."""
 
 
 @dataclass(frozen=True)

@@ -20,19 +20,18 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from sparsebounds._errors import InputError
+from sparsebounds._nonconvex import solve_nonconvex
+from sparsebounds._proof import certificate_from
 from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds._validate import check_limits
-from sparsebounds.bounds import DualPoint, best_cover, screen_at
-from sparsebounds.bounds.lower import one_price
-from sparsebounds.certificates import Certificate, Leaf
+from sparsebounds.bounds import screen_at
+from sparsebounds.certificates import Certificate
 from sparsebounds.exact import Checkpoint, ExactSearch, SearchProgress
 from sparsebounds.losses import Loss
-from sparsebounds.models import Model, Search, as_returned
+from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
 
 CLOSED = 0.01
 """Part of the tolerance at which the search for better models ends: there is nothing to gain."""
@@ -119,6 +118,10 @@ def solve_program(
         raise InputError(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
+    if not program.loss.convex:
+        if exact:
+            program.require_convex("exact=True")
+        return solve_nonconvex(program, tol, time_limit=time_limit, callback=callback)
     started, first_pass = time.perf_counter(), program.matrix.passes
     deadline = math.inf if time_limit is None else started + time_limit
 
@@ -188,27 +191,3 @@ def solve_program(
         ),
         program=program,
     )
-
-
-def certificate_from(program: Program, points: list[DualPoint], model: Model) -> Certificate:
-    """The certificate that these dual points prove together, with the model's upper side."""
-    cover = best_cover(program, points)
-    used = sorted(set(cover.points))
-    leaves = [
-        Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
-    ]
-    duals = [points[i].t for i in used]
-    return Certificate.build(program, duals, leaves, model.w, model.b, lower=cover.lower)
-
-
-def dual_points(program: Program, relaxed: Relaxation) -> list[Relaxation]:
-    """The relaxation, and what its bound can be bettered with because cardinality is an integer.
-
-    With one price l0: the k forms at the two integers around sum u, each best for a range of
-    cardinalities. Otherwise the relaxation alone.
-    """
-    if one_price(program) is None:
-        return [relaxed]
-    total = float(np.sum(relaxed.u[program.free]))
-    sizes = sorted({math.floor(total), math.ceil(total)})
-    return [relaxed] + [relax(program.with_budget(size), start=relaxed) for size in sizes]

@@ -30,7 +30,7 @@ from sparsebounds import _validate as check
 from sparsebounds._array import Index, Mask, Vector
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
-from sparsebounds.losses import Loss, MeanLoss, get_loss
+from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
@@ -74,7 +74,8 @@ class Program:
             full = check.real_vector("offset", offset, n_given, "row")
             self.offset = full if keep is None else full[keep]
         self.fit_intercept = bool(fit_intercept)
-        self._check_attained()
+        if self.fit_intercept and len(self.y):
+            self.loss.check_intercept(self.y)
         matrix, names = as_matrix(X, keep)
         self.n, self.m = matrix.shape
         if feature_names is not None:
@@ -100,6 +101,9 @@ class Program:
         chosen = check.standardization(standardize)
         self.standardize = chosen is not False
         self.matrix = self._standardized(matrix, chosen) if self.standardize else matrix
+
+        self.box: Box | None = None
+        """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
 
         self.memo: dict[str, float] = {}
         """Numbers that other layers have proved about this program, kept for their next use."""
@@ -252,6 +256,31 @@ class Program:
         other.__dict__.pop("fingerprint", None)
         return other
 
+    def with_box(self, box: Box) -> Program:
+        """The convex problem with the loss's envelope on a box in the place of the loss."""
+        assert isinstance(self.loss, NonConvexLoss)
+        other = self.with_loss(box.envelope(self.loss, self.y, self.offset).smoothed())
+        other.box = box
+        # An envelope may be 0 without features: accuracy is relative to the loss's own null.
+        other.__dict__["rounding"] = max(self.rounding, 1e-8 * abs(self.null))
+        return other
+
+    def with_loss(self, loss: Loss) -> Program:
+        """The same problem with another loss of the same responses."""
+        other = copy.copy(self)
+        other.loss, other.memo = loss, {}
+        for name in ("F", "null_intercept", "null"):
+            other.__dict__.pop(name, None)
+        return other
+
+    def require_convex(self, what: str) -> None:
+        """Refuse what is proved for convex losses only."""
+        if not self.loss.convex:
+            raise InputError(
+                f"{what} needs a convex loss, and the {self.loss.name} loss is not convex; solve "
+                "and relax take it, and prove how far their model can be from the best."
+            )
+
     # Words and identity.
 
     @cached_property
@@ -293,19 +322,6 @@ class Program:
         y = check.real_vector("y", labels, len(labels), "row")
         self.loss.check_response(y)
         return y, None
-
-    def _check_attained(self) -> None:
-        """With an intercept, the loss must grow on both sides: some row bounds b on each."""
-        if not self.fit_intercept or len(self.y) == 0:
-            return
-        lo, hi = self.loss.sublevel(self.y, np.ones_like(self.y))
-        if np.any(np.isfinite(lo)) and np.any(np.isfinite(hi)):
-            return
-        what = "holds one class only" if self.loss.two_class else "is all zero"
-        raise InputError(
-            f"y {what}, so the {self.loss.name} loss has no finite minimiser with an intercept; "
-            "add rows that differ, or pass fit_intercept=False."
-        )
 
     def _standardized(self, matrix: Matrix, standardize: Any) -> StandardizedMatrix:
         if standardize is not True:

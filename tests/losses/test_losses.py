@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 from sparsebounds import losses
-from sparsebounds.losses import REGISTRY, Huber, Logistic, Loss, MeanLoss, Squared
+from sparsebounds.losses import (
+    NONCONVEX,
+    REGISTRY,
+    Envelope,
+    Huber,
+    Logistic,
+    Loss,
+    MeanLoss,
+    NonConvexLoss,
+    Squared,
+)
 from sparsebounds.testing import check_loss
 
 RESPONSES = {
@@ -30,7 +40,7 @@ def test_every_loss_is_registered() -> None:
         for cls in vars(losses).values()
         if inspect.isclass(cls) and issubclass(cls, Loss) and cls is not Loss
     }
-    assert defined == set(REGISTRY.values())
+    assert defined == {*REGISTRY.values(), *NONCONVEX.values(), NonConvexLoss, Envelope}
     assert set(RESPONSES) == set(REGISTRY)
 
 

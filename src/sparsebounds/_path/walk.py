@@ -82,6 +82,7 @@ class Walk:
         node_limit: int | None,
         callback: Callback | None,
     ) -> None:
+        program.require_convex("path")
         self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
         self.exact, self.callback = exact, callback
         self.most_nodes = math.inf if node_limit is None else node_limit

@@ -24,6 +24,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputTypeError
+from sparsebounds._proof import certificate_from
 from sparsebounds._rank.arguments import chosen_method, chosen_ranks
 from sparsebounds._rank.basis import Factors, checked_basis, factorise
 from sparsebounds._rank.directions import Directions
@@ -31,7 +32,6 @@ from sparsebounds._rank.multiple import best_multiple
 from sparsebounds._rank.result import RankBounds, RankRow, notes_on
 from sparsebounds._rank.stated import difference_up, sharpened, zeta_up
 from sparsebounds._rounding import down
-from sparsebounds._solve import certificate_from
 from sparsebounds._validate import check_limits, positive_number, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up
 from sparsebounds.bounds.lower import one_price
@@ -89,6 +89,7 @@ def rank_bounds(
     """
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    program.require_convex("rank_bounds")
     started, first_pass = time.perf_counter(), program.matrix.passes
     Q = None if basis is None else checked_basis(basis, program.n)
     chosen = chosen_method(program, method, Q)

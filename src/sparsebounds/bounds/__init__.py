@@ -14,6 +14,7 @@ from sparsebounds.bounds.cardinality import (
     fewest_ranges,
 )
 from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair, scored
+from sparsebounds.bounds.enclosure import enclosed, tighter_box
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
@@ -26,10 +27,12 @@ def lower_bound(program: Program, a: Vector) -> float:
 
     `a` has one number a row; it is repaired into the domain of F* by itself, so it need not
     be feasible, let alone optimal: F'(z) at any prediction z is a good choice. Several
-    vectors (one a row of a matrix) prove the better bound that cardinality is an integer.
+    vectors (one a row of a matrix) prove the better bound that cardinality is an integer. A
+    non-convex loss is replaced by its envelope on a certified box (`bounds.enclosure`).
     """
     vectors = np.atleast_2d(np.asarray(a))
-    return best_cover(program, [dual_point(program, vector) for vector in vectors]).lower
+    convex = enclosed(program)
+    return best_cover(convex, [dual_point(convex, vector) for vector in vectors]).lower
 
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "dual_point",
     "dual_point_at",
     "dual_value",
+    "enclosed",
     "fewest_ranges",
     "lower_bound",
     "null_up",
@@ -54,4 +58,5 @@ __all__ = [
     "scored",
     "screen",
     "screen_at",
+    "tighter_box",
 ]

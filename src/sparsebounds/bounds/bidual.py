@@ -27,6 +27,7 @@ import numpy as np
 from sparsebounds import _validate as check
 from sparsebounds._array import Vector
 from sparsebounds.bounds.dual import dual_point
+from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.penalties import perspective
 from sparsebounds.program import Program
@@ -42,7 +43,8 @@ def dual_value(program: Program, a: Vector) -> float:
     of which the dual function is -infinity. It never exceeds p**, unlike `lower_bound`, which in
     the form l0 + ball knows more: that the number of features is an integer.
     """
-    return bound_at(program, dual_point(program, a), lagrangian=True)
+    convex = enclosed(program)
+    return bound_at(convex, dual_point(convex, a), lagrangian=True)
 
 
 def bidual_value(program: Program, w: Vector, u: Vector, b: float = 0.0) -> float:

@@ -46,7 +46,7 @@ class DualPoint:
     """A float at least |x_j.a|; at least max(0, -x_j.a) where w_j >= 0 is asked."""
 
     ceiling: float
-    """No bound may exceed this: models above it were left out of account (intercept only)."""
+    """No bound may exceed this: models above it were left out of account (intercept, box)."""
 
 
 def dual_point(program: Program, a: Vector) -> DualPoint:
@@ -125,17 +125,27 @@ def charged_conjugate(program: Program, t: Vector) -> tuple[float, float]:
     if not inside or np.any(np.abs(t) > check.LARGEST):
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     conjugate, ceiling = conjugate_up(program, t), math.inf
-    if program.fit_intercept:
+    if program.box is not None:
+        ceiling = program.box.ceiling
+    elif program.fit_intercept:
         ceiling = null_up(program)
+    if program.fit_intercept:
         # The sum of exact products; each may lose a little to underflow.
         total, rounding = _total(program, t)
         imbalance = up(up(abs(total) + rounding) + 8.0 * program.n * TINY)
-        if "intercept_bound" not in program.memo:
-            at_zero = conjugate_up(program, np.zeros(program.n))
-            program.memo["intercept_bound"] = intercept_bound(program, ceiling, at_zero)
-        reach_b = program.memo["intercept_bound"]
+        reach_b = _intercept_reach(program, ceiling)
         conjugate = up(conjugate + up(up(imbalance / down(program.mass)) * reach_b))
     return math.inf if math.isnan(conjugate) else float(conjugate), ceiling
+
+
+def _intercept_reach(program: Program, level: float) -> float:
+    """A bound of |b| over the models of objective at most `level`."""
+    if program.box is not None:
+        return program.box.reach
+    if "intercept_bound" not in program.memo:
+        at_zero = conjugate_up(program, np.zeros(program.n))
+        program.memo["intercept_bound"] = intercept_bound(program, level, at_zero)
+    return program.memo["intercept_bound"]
 
 
 def conjugate_up(program: Program, t: Vector) -> float:

@@ -65,7 +65,11 @@ def screen(program: Program, a: Vector, upper: float) -> Screening:
         raise InputTypeError(
             f"upper={upper!r} must be a number: the objective of a feasible model."
         )
-    point, upper = dual_point(program, a), float(upper)
+    from sparsebounds.bounds.enclosure import enclosed  # which screens as well
+
+    upper = float(upper)
+    program = enclosed(program, upper)
+    point = dual_point(program, a)
     lower = bound_at(program, point)
     if upper < lower - 1e-9 * max(abs(upper), abs(lower)):
         raise InputError(
@@ -82,6 +86,10 @@ def screen_at(program: Program, point: DualPoint, upper: float, node: Node = ROO
     low, high = np.full(program.m, -math.inf), np.full(program.m, math.inf)
     low[program.positive] = 0.0
     low[program.never], high[program.never] = 0.0, 0.0
+    if program.box is not None and program.box.ceiling < upper:
+        # Models that the box leaves out may be among the best.
+        none = np.zeros(0, dtype=np.int64)
+        return Screening(none, none, np.zeros(program.m, dtype=np.int8), low, high)
     forced = forced_bounds(program, point, node)
     i = forced.features
     fixed_in, fixed_out = i[forced.outside > upper], i[forced.inside > upper]

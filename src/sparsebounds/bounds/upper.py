@@ -1,6 +1,7 @@
 """Upper bounds: the objective at a model, rounded up.
 
-Predictions are enclosed in [z - radius, z + radius]; a convex loss is largest at an end.
+Predictions are enclosed in [z - radius, z + radius]; a convex loss is largest at an end, another
+one at most its `rise` above that.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
                 radius = up(radius + 2.0 * U * np.abs(z))
         ends = (down(z - radius), up(z + radius))
         loss_up = np.maximum(*(_value_up(program, end) for end in ends))
+        if not program.loss.convex:
+            loss_up = up(loss_up + up(program.loss.rise(program.y, up(ends[1] - ends[0]))))
         value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
     charged = support[program.free[support]]
     value = up(value + sum_up(program.prices[charged]))

@@ -20,7 +20,7 @@ from sparsebounds._array import Index, Vector
 from sparsebounds._errors import CertificateError
 from sparsebounds._files import write_atomically
 from sparsebounds._version import __version__
-from sparsebounds.bounds import Node, bound_at, dual_point_at, objective_up
+from sparsebounds.bounds import Node, bound_at, dual_point_at, enclosed, objective_up
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import StandardizedMatrix
@@ -132,6 +132,11 @@ class Certificate:
     """The search tree that proves `lower`; None where `leaves` do."""
 
     made_by: Mapping[str, str] = field(repr=False)
+    boxes: tuple[Vector, ...] = field(default=(), repr=False)
+    """Non-convex losses: dual vectors per sample that cut the box of the envelope, in order.
+
+    The first box follows from the data and the model's objective (`bounds.enclosure`).
+    """
 
     @classmethod
     def build(
@@ -144,18 +149,21 @@ class Certificate:
         *,
         lower: float | None = None,
         tree: Tree | None = None,
+        boxes: Sequence[Vector] = (),
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
         The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it gives, where
         that is at hand: evaluating it takes a pass over X for each dual vector.
         """
-        support = np.flatnonzero(w)
+        support, upper = np.flatnonzero(w), objective_up(program, w, b)
         if lower is None and tree is not None:
             lower = tree_bound(program, tree)
+        if lower is None:
+            lower = leaf_bound(enclosed(program, upper, boxes), duals, leaves)
         return cls(
-            lower=leaf_bound(program, duals, leaves) if lower is None else lower,
-            upper=objective_up(program, w, b),
+            lower=lower,
+            upper=upper,
             problem=Problem.of(program),
             shape=(program.n, program.m),
             fingerprint=program.fingerprint,
@@ -170,6 +178,7 @@ class Certificate:
                 "numpy": np.__version__,
                 "python": platform.python_version(),
             },
+            boxes=tuple(boxes),
         )
 
     @property

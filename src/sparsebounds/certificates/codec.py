@@ -67,6 +67,8 @@ def encode(certificate: Certificate) -> str:
         "tree": None if certificate.tree is None else encode_tree(certificate.tree),
         "made_by": dict(certificate.made_by),
     }
+    if certificate.boxes:
+        document["boxes"] = [_packed(dual) for dual in certificate.boxes]
     document["sha256"] = _checksum(document)
     try:
         return json.dumps(document, indent=1, allow_nan=False)
@@ -116,6 +118,7 @@ def _certificate(top: Reader) -> Certificate:
     if len(coef) != len(support):
         raise CertificateError("model.coef must have one number for each feature of the support.")
     made_by = top.record("made_by")
+    cuts = top.items("boxes") if "boxes" in top.content else []
     return Certificate(
         lower=top.number("lower"),
         upper=top.number("upper"),
@@ -129,6 +132,7 @@ def _certificate(top: Reader) -> Certificate:
         intercept=model.number("intercept"),
         tree=tree,
         made_by={key: made_by.text(key) for key in made_by.content},
+        boxes=tuple(reader.vector("", n) for reader in cuts),
     )
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._errors import InputTypeError
-from sparsebounds.bounds import objective_up
+from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import TreeError, tree_bound
-from sparsebounds.losses import REGISTRY, Loss
+from sparsebounds.losses import NONCONVEX, REGISTRY, Loss
 from sparsebounds.matrices import StandardizedMatrix, column_statistics
 from sparsebounds.program import Program
 
@@ -92,7 +92,8 @@ def verify(
         return _refused("the stored model does not obey the constraints of the problem")
     try:
         if certificate.tree is None:
-            lower = leaf_bound(program, certificate.duals, certificate.leaves)
+            convex = enclosed(program, upper, certificate.boxes)
+            lower = leaf_bound(convex, certificate.duals, certificate.leaves)
         else:
             lower = tree_bound(program, certificate.tree)
     except TreeError as error:
@@ -135,7 +136,7 @@ def _column_count(X: Any) -> int:
 
 def _registered(name: str, parameters: Any) -> Loss | None:
     try:
-        loss = REGISTRY[name](**parameters)
+        loss = (REGISTRY | NONCONVEX)[name](**parameters)
     except (KeyError, TypeError, ValueError):
         return None
     return loss if loss.parameters() == parameters else None
@@ -166,6 +167,10 @@ def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
                 return "a leaf fixes a feature that the problem does not leave free"
         if len(certificate.duals[leaf.dual]) != program.n:
             return "a dual vector does not have one number a row"
+    if any(len(dual) != program.n for dual in certificate.boxes):
+        return "a dual vector does not have one number a row"
+    if certificate.tree is not None and not program.loss.convex:
+        return f"a search tree proves nothing about the {program.loss.name} loss"
     if certificate.tree is not None:
         return None  # a tree covers every support by the way it is built, checked with its bounds
     most = free if program.k is None else min(free, program.k)

@@ -17,9 +17,9 @@ DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
 
 
 def _losses() -> list[str]:
-    from sparsebounds.losses import REGISTRY
+    from sparsebounds.losses import NONCONVEX, REGISTRY
 
-    return list(REGISTRY)
+    return [*REGISTRY, *NONCONVEX]
 
 
 def _imputations() -> list[str]:
@@ -182,7 +182,7 @@ class ProblemOptions:
     loss: Annotated[
         str | None,
         typer.Option(
-            help="squared (default), logistic, poisson, huber or squared_hinge.",
+            help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ...",
             autocompletion=_losses,
             rich_help_panel=PROBLEM,
         ),

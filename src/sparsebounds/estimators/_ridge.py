@@ -11,7 +11,9 @@ The loss bends by at most curvature * scale along one coefficient, and so a colu
 loses the share ridge / (curvature * scale + ridge), about 1/sqrt(n), of its coefficient: the
 order of the error with which n rows determine it. More would cost accuracy. Less would gain
 next to none and widen the certified gap, which a ridge narrows. The rule knows neither the
-units of y (squared loss) nor those of the columns.
+units of y (squared loss) nor those of the columns. A bounded loss (Tukey's, the truncated one)
+cannot gain more than its height: where that is less than the spread of y squared over 2, the rule's
+ridge is smaller by the same factor.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ import math
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds.losses import Loss, MeanLoss
+from sparsebounds.losses import Loss, MeanLoss, NonConvexLoss
 from sparsebounds.matrices import Matrix
+
+SIGMOID = 0.0963
+"""The sigmoid loss's largest curvature, for the ramp of the same height, which has kinks."""
 
 
 def auto_ridge(
@@ -39,9 +44,24 @@ def auto_ridge(
     shares = weights / total
     scale = 1.0 if standardize else _mean_square(matrix, shares, centred=fit_intercept)
     bend = loss.smoothness
-    if not math.isfinite(bend):
+    if not math.isfinite(bend) and not loss.convex and loss.two_class:
+        bend = SIGMOID
+    elif not math.isfinite(bend):
         bend = _null_curvature(loss, y, shares, fit_intercept=fit_intercept)
-    return bend * scale / math.sqrt(max(1.0, total))
+    ridge = bend * scale / math.sqrt(max(1.0, total))
+    return ridge * _share_of_height(loss, y) if isinstance(loss, NonConvexLoss) else ridge
+
+
+def _share_of_height(loss: NonConvexLoss, y: Vector) -> float:
+    """How much less a bounded loss has to gain than a squared one; at most 1.
+
+    The spread of y is that of its middle half, which outliers do not reach.
+    """
+    if loss.two_class or not math.isfinite(loss.height):
+        return 1.0
+    low, high = np.quantile(y, [0.25, 0.75])
+    spread = float(high - low) / 1.349
+    return min(1.0, 2.0 * loss.height / spread**2) if spread > 0 else 1.0
 
 
 def _mean_square(matrix: Matrix, shares: Vector, *, centred: bool) -> float:

@@ -88,7 +88,8 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
         standardized columns.
     loss : "logistic", "squared_hinge" or a two-class `sparsebounds.losses.Loss`
-        Probabilities come with the logistic loss only.
+        Probabilities come with the logistic loss only. "ramp" and "sigmoid" are not convex: no
+        outlier costs more than 1, and the certified gaps are wide.
     class_weight : dict or "balanced", optional
         Factors of the sample weights, by label. "balanced" gives all classes the same total.
     time_limit : float, optional

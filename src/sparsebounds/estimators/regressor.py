@@ -47,7 +47,8 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
     ball : float, optional
         The constraint |w|^2 <= ball in place of the ridge.
     loss : "squared", "huber", "poisson" or a `sparsebounds.losses.Loss`
-        Huber's delta is in the units of y; Poisson predicts exp(linear predictor).
+        Huber's delta is in the units of y; Poisson predicts exp(linear predictor). Non-convex
+        losses, such as `losses.Tukey(c=...)`, are robust; their certified gaps are wide.
     fit_intercept : bool
     standardize : bool
         Pose the problem on columns of mean 0 and variance 1, so that units do not matter.

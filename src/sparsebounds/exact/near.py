@@ -65,6 +65,7 @@ def near_optimal(
     nodes or Ctrl-C; then `complete` is False, and `complete_to` and `message` say what is proved.
     """
     _check(eps, max_supports, tol, node_limit)
+    program.require_convex("near_optimal")
     started = time.perf_counter()
     deadline = math.inf if time_limit is None else started + time_limit
     most_nodes = math.inf if node_limit is None else node_limit

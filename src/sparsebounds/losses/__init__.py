@@ -1,28 +1,56 @@
-"""Losses: one a file, found by name in `REGISTRY`."""
+"""Losses: one a file, found by name in `REGISTRY` (convex) or `NONCONVEX`."""
 
 from __future__ import annotations
 
+from sparsebounds.losses.amplitude import Amplitude
 from sparsebounds.losses.base import Loss
+from sparsebounds.losses.cauchy import Cauchy
+from sparsebounds.losses.envelope import Box, Envelope
+from sparsebounds.losses.geman_mcclure import GemanMcClure
 from sparsebounds.losses.huber import Huber
 from sparsebounds.losses.logistic import Logistic
 from sparsebounds.losses.mean import MeanLoss
+from sparsebounds.losses.nonconvex import NonConvexLoss
 from sparsebounds.losses.poisson import Poisson
+from sparsebounds.losses.quartic import Quartic
+from sparsebounds.losses.ramp import Ramp
+from sparsebounds.losses.sigmoid import Sigmoid
 from sparsebounds.losses.squared import Squared
 from sparsebounds.losses.squared_hinge import SquaredHinge
+from sparsebounds.losses.truncated import Truncated
+from sparsebounds.losses.tukey import Tukey
+from sparsebounds.losses.welsch import Welsch
 
 REGISTRY: dict[str, type[Loss]] = {
     cls.name: cls for cls in (Squared, Logistic, Poisson, Huber, SquaredHinge)
 }
-"""Every loss by the name users pass to `loss=`."""
+"""Every convex loss by the name users pass to `loss=`."""
+
+NONCONVEX: dict[str, type[NonConvexLoss]] = {
+    cls.name: cls
+    for cls in (
+        Truncated,
+        Tukey,
+        GemanMcClure,
+        Welsch,
+        Cauchy,
+        Ramp,
+        Sigmoid,
+        Quartic,
+        Amplitude,
+    )
+}
+"""Every non-convex loss, likewise."""
 
 
 def get_loss(loss: str | Loss) -> Loss:
     """The loss with that name, or the instance itself."""
     if isinstance(loss, Loss):
         return loss
-    if isinstance(loss, str) and loss in REGISTRY:
-        return REGISTRY[loss]()
-    known = ", ".join(repr(name) for name in sorted(REGISTRY))
+    known_losses: dict[str, type[Loss]] = REGISTRY | NONCONVEX
+    if isinstance(loss, str) and loss in known_losses:
+        return known_losses[loss]()
+    known = ", ".join(repr(name) for name in (*sorted(REGISTRY), *sorted(NONCONVEX)))
     raise ValueError(
         f"loss={loss!r} is not a loss; pass one of {known}, or an instance such as "
         "sparsebounds.losses.Huber(delta=1.35)."
@@ -30,13 +58,26 @@ def get_loss(loss: str | Loss) -> Loss:
 
 
 __all__ = [
+    "NONCONVEX",
     "REGISTRY",
+    "Amplitude",
+    "Box",
+    "Cauchy",
+    "Envelope",
+    "GemanMcClure",
     "Huber",
     "Logistic",
     "Loss",
     "MeanLoss",
+    "NonConvexLoss",
     "Poisson",
+    "Quartic",
+    "Ramp",
+    "Sigmoid",
     "Squared",
     "SquaredHinge",
+    "Truncated",
+    "Tukey",
+    "Welsch",
     "get_loss",
 ]

@@ -1,9 +1,9 @@
 """What every loss knows about itself: loss(y, z), elementwise and without data.
 
-A loss is a convex function of the prediction z for a fixed response y. Everything
-here is elementwise and written against the array API, so one definition serves the
-solver on any device and the certificate on the host. The mean over samples, weights
-and offsets live in `losses.mean`.
+A loss is a convex function of the prediction z for a fixed response y, but for those of
+`losses.nonconvex`. Everything here is elementwise and written against the array API, so one
+definition serves the solver on any device and the certificate on the host. The mean over samples,
+weights and offsets live in `losses.mean`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from sparsebounds._array import Array, namespace
+from sparsebounds._errors import InputError
 
 ULPS = 16
 """Rounding allowance of `*_terms`: error <= ULPS * 2^-53 * terms + ULPS * 2^-1074.
@@ -34,6 +35,9 @@ class Loss(ABC):
 
     smoothness: ClassVar[float]
     """Upper bound of loss'' in z; NaN where there is none."""
+
+    convex: ClassVar[bool] = True
+    """Whether the loss is convex in z; where not, it is a `NonConvexLoss` and has envelopes."""
 
     @abstractmethod
     def value(self, y: Array, z: Array) -> Array:
@@ -81,8 +85,24 @@ class Loss(ABC):
         lo, hi = self.domain(y)
         return xp.minimum(xp.maximum(b, lo), hi)
 
+    def rise(self, y: Array, width: Array) -> Array:
+        """How much the loss between two predictions, `width` apart, can exceed it at both."""
+        return 0.0 * width
+
     def check_response(self, y: Array) -> None:
         """Raise ValueError, in a sentence, where y is not a response this loss can take."""
+
+    def check_intercept(self, y: Array) -> None:
+        """Raise InputError, in a sentence, where an intercept has no finite best value."""
+        xp = namespace(y)
+        lo, hi = self.sublevel(y, xp.ones_like(y))
+        if bool(xp.any(xp.isfinite(lo))) and bool(xp.any(xp.isfinite(hi))):
+            return
+        what = "holds one class only" if self.two_class else "is all zero"
+        raise InputError(
+            f"y {what}, so the {self.name} loss has no finite minimiser with an intercept; "
+            "add rows that differ, or pass fit_intercept=False."
+        )
 
     def parameters(self) -> dict[str, float]:
         """The loss's own numbers, by the names its constructor takes."""

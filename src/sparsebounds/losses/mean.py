@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparsebounds._array import Array, namespace
 from sparsebounds.losses.base import Loss
 
@@ -61,7 +63,12 @@ class MeanLoss:
         return self._mean(self.loss.infimum(self.y))
 
     def best_constant(self) -> float:
-        """argmin_b F(b, ..., b), by Newton steps kept inside a bracket that bisection shrinks."""
+        """argmin_b F(b, ..., b), by Newton steps kept inside a bracket that bisection shrinks.
+
+        For a non-convex loss the best of local minima from many starts.
+        """
+        if not self.loss.convex:
+            return best_local_constant(self)
         xp = namespace(self.y)
         lo, hi, b, reach = -math.inf, math.inf, 0.0, 64.0
         for iteration in range(400):
@@ -93,3 +100,29 @@ class MeanLoss:
 
     def _mean(self, values: Array) -> float:
         return float(namespace(values).sum(self.p * values))
+
+
+STARTS, STEPS, FAR = 101, 60, 40.0
+
+
+def best_local_constant(F: MeanLoss) -> float:
+    """The best local minimum of b -> F(b, ..., b) found from quantiles of the response."""
+    response = F.y if F.offset is None else F.y - F.offset
+    starts = np.unique(np.append(np.quantile(response, np.linspace(0.0, 1.0, STARTS)), 0.0))
+    if F.loss.two_class:
+        middle = 0.0 if F.offset is None else -float(np.mean(F.offset))
+        starts = np.concatenate((np.linspace(-2.0, 2.0, STARTS), [-FAR, FAR])) + middle
+    values = np.array([F.value(np.full_like(F.y, b)) for b in starts])
+    best, least = float(starts[np.argmin(values)]), float(np.min(values))
+    b = best
+    for _ in range(STEPS):
+        z = np.full_like(F.y, b)
+        bend = float(np.sum(F.curvature(z)))
+        if not bend > 0.0:
+            break
+        b -= float(np.sum(F.gradient(z))) / bend
+        value = F.value(np.full_like(F.y, b))
+        if not value < least:
+            break
+        best, least = b, value
+    return best

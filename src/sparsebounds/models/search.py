@@ -152,11 +152,14 @@ class Search:
         if key not in self._seen:
             chosen = np.array(key, dtype=np.int64)
             places = np.searchsorted(self.pool, chosen)
-            found = refit(self.program, chosen, self._columns[:, places], near)
+            found = self._refit(chosen, self._columns[:, places], near)
             self._seen[key] = found
             if len(self._seen) == 1 or found.value < self.incumbent.value:
                 self.incumbent = found
         return self._seen[key]
+
+    def _refit(self, support: Index, columns: Vector, near: Model | None = None) -> Model:
+        return refit(self.program, support, columns, near)
 
     def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """What is known and what the relaxation suggests; then the best of a beam search."""
@@ -252,8 +255,11 @@ class Search:
 
     def _quadratic(self, w: Vector, b: float, eta: float) -> Quadratic:
         """The loss around (w, b), on the pool, with the intercept eliminated."""
+        return self._quadratic_at(self._columns @ w[self.pool] + b, b, eta)
+
+    def _quadratic_at(self, z: Vector, b: float, eta: float) -> Quadratic:
+        """The same at predictions z, of which b is the intercept."""
         program, A = self.program, self._columns
-        z = A @ w[self.pool] + b
         most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
         bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         a = program.F.gradient(z)

@@ -10,6 +10,10 @@ relaxed point that is not optimal its value t stands in for p** above, a dual va
               nonzeros: k' >= k - r + 1
     rounded   p(k) from rounding in pairs, for losses of bounded curvature
 
+For a non-convex loss f all of this is first about its envelope f** on a box; f - f** at the
+primalized point, `lack`, makes statements about f of it (section 3.3, with the number at the point
+in the place of its supremum rho over the box).
+
 `exact` and `same_k` are attained: their values are objectives, rounded up. The others are theorems
 about real numbers with a rank computed in floating point; their sentences say so.
 """
@@ -18,7 +22,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,8 +34,9 @@ from sparsebounds.bounds.shapley_folkman import (
     stated_excess,
     stated_nonzeros,
 )
+from sparsebounds.primalization.lack import lack_of_convexity
 from sparsebounds.primalization.pair import check_pair
-from sparsebounds.primalization.point import primalized
+from sparsebounds.primalization.point import primalized, with_lack, without_budget
 from sparsebounds.primalization.rank import Rank, rank_of_columns
 from sparsebounds.primalization.result import Primalization
 from sparsebounds.primalization.rounding import round_in_pairs
@@ -78,6 +83,11 @@ class GapBounds:
     exact: GapBound
     same_k: GapBound
     rounded: GapBound
+    rho: float = 0.0
+    """The lack of convexity sup f - f** over the box, for a non-convex loss; rounded up."""
+
+    lack: float = 0.0
+    """f - f** at the primalized point, all that its own objective exceeds OPT by."""
 
     def __str__(self) -> str:
         return "\n".join(
@@ -99,13 +109,13 @@ def gap_bounds(program: Program, relaxed: Relaxation) -> GapBounds:
 
     In the k forms `same_k` solves up to r - 1 more relaxations, each from the last one.
     """
-    check_pair(program, relaxed)
+    posed, program = program, check_pair(program, relaxed)
     point = tied_point(program, relaxed.w, relaxed.b)
     primal = primalized(point)
     rank = rank_of_columns(program)
     lower = dual_value(program, relaxed.dual)
     name = _name(program, point.value, lower)
-    return GapBounds(
+    bounds = GapBounds(
         rank=rank.value,
         rank_tied=primal.rank_tied,
         stated=_stated(point, rank, name),
@@ -113,6 +123,40 @@ def gap_bounds(program: Program, relaxed: Relaxation) -> GapBounds:
         exact=_exact(program, primal, name),
         same_k=_same_k(program, relaxed, primal, rank, _below(name, lower)),
         rounded=_rounded(point, primal, name),
+    )
+    return bounds if program is posed else _with_lack(posed, program, bounds, primal)
+
+
+def _with_lack(
+    program: Program, convex: Program, bounds: GapBounds, primal: Primalization
+) -> GapBounds:
+    """Bounds on the program itself from those on its convex one: section 3.3, point by point."""
+    lack = with_lack(program, primal).lack
+    rho = lack_of_convexity(program, convex)
+    chain = f"f - f** is {lack:.6g} there, and at most rho = {rho:.6g} on the box"
+
+    def raised(bound: GapBound) -> GapBound:
+        """Theorems about the primalized point: its own objective is f - f** more."""
+        value = bound.value + lack
+        text = f"{bound.sentence} For the {program.loss.name} loss: {value:.6g}, as {chain}."
+        return GapBound(value, bound.cardinality, text)
+
+    def attained(bound: GapBound) -> GapBound:
+        if bound.model is None:
+            return bound
+        w, b = bound.model.w, bound.model.b
+        own = Model(objective_up(without_budget(program, w), w, b), w, b, math.nan)
+        text = f"{bound.sentence} With the {program.loss.name} loss itself {own.value:.6g}."
+        return GapBound(own.value, bound.cardinality, text, own)
+
+    return replace(
+        bounds,
+        stated=raised(bounds.stated),
+        refined=raised(bounds.refined),
+        exact=attained(bounds.exact),
+        same_k=attained(bounds.same_k),
+        rho=rho,
+        lack=lack,
     )
 
 

@@ -25,8 +25,11 @@ SLACK = 1.0 + 1e-9
 REMEDY = "pass what relax returned for this program."
 
 
-def check_pair(program: Program, relaxed: Relaxation) -> None:
-    """Raise, in a sentence, where these two are not a program and a relaxation of it."""
+def check_pair(program: Program, relaxed: Relaxation) -> Program:
+    """The convex program that was relaxed: this one, or its envelope on the relaxation's box.
+
+    Raises, in a sentence, where these two are not a program and a relaxation of it.
+    """
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
     if not isinstance(relaxed, Relaxation):
@@ -39,6 +42,12 @@ def check_pair(program: Program, relaxed: Relaxation) -> None:
         raise InputError(
             f"relaxed has {len(relaxed.dual)} rows, but the program {program.n}; {REMEDY}"
         )
+    if not program.loss.convex:
+        if relaxed.box is None:
+            raise InputError(
+                f"relaxed has no box for the {program.loss.name} loss of the program; {REMEDY}"
+            )
+        program = program.with_box(relaxed.box)
     broken = _broken(program, relaxed.w, relaxed.u, relaxed.b)
     if broken:
         raise InputError(f"relaxed breaks a constraint of the program: {broken}; {REMEDY}")
@@ -57,6 +66,7 @@ def check_pair(program: Program, relaxed: Relaxation) -> None:
             f"relaxed has the value {relaxed.value:.6g}, but its point has {value:.6g} in the "
             f"program; {REMEDY}"
         )
+    return program
 
 
 def _broken(program: Program, w: Vector, u: Vector, b: float) -> str:

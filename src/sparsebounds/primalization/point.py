@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from sparsebounds.primalization.ties import TiedPoint, relaxed_cost, tied_point
 from sparsebounds.primalization.vertex import basis, snapped, vertex
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
-from sparsebounds.relaxation.refit import Model, inside_ball, refit
+from sparsebounds.relaxation.refit import Model, inside_ball, local_refit, refit
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -51,10 +52,11 @@ def primalize(
     random_state : int, Generator or None
         Seeds the objectives.
     """
-    check_pair(program, relaxed)
+    convex = check_pair(program, relaxed)
     draws = check.whole_number("draws", draws)
     check.check_random_state(random_state)
-    return primalized(tied_point(program, relaxed.w, relaxed.b), draws, random_state)
+    primal = primalized(tied_point(convex, relaxed.w, relaxed.b), draws, random_state)
+    return primal if convex is program else with_lack(program, primal)
 
 
 def primalized(
@@ -97,6 +99,18 @@ def primalized(
         argument=argument,
         values=values,
     )
+
+
+def with_lack(program: Program, primal: Primalization) -> Primalization:
+    """The point with its true objective beside OPT, and refitted, for a non-convex loss."""
+    roomy, support = without_budget(program, primal.w), primal.support
+    value = objective_up(roomy, primal.w, primal.b)
+    columns = program.matrix.columns(support)
+    start = columns @ primal.w[support] + primal.b
+    own = Model(value, primal.w, primal.b, math.nan)
+    refitted = local_refit(roomy, support, columns, [start])
+    model = min(refitted, own, key=lambda model: model.value)
+    return replace(primal, model=model, lack=max(value - primal.value, 0.0))
 
 
 def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:

@@ -68,6 +68,12 @@ class Primalization:
     values: Vector = field(repr=False)
     """OPT of the paper's linear program, one a random objective; NaN where it found no vertex."""
 
+    lack: float = 0.0
+    """Non-convex losses: what the point's own objective exceeds OPT by, f - f** at its predictions.
+
+    There OPT is the objective with the envelope f** in the place of f, and `model` is fitted to f.
+    """
+
     def __str__(self) -> str:
         how = {
             "sparse": "The relaxed weights are 0 and 1",

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from sparsebounds.relaxation.bidual import RelaxationWarning, relax
 from sparsebounds.relaxation.budget import Progress
+from sparsebounds.relaxation.cardinality import dual_points
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.working_set import RelaxationWarning, relax
 from sparsebounds.relaxation.workspace import Workspace
 
-__all__ = ["Progress", "Relaxation", "RelaxationStats", "RelaxationWarning", "Workspace", "relax"]
+__all__ = [
+    "Progress",
+    "Relaxation",
+    "RelaxationStats",
+    "RelaxationWarning",
+    "Workspace",
+    "dual_points",
+    "relax",
+]

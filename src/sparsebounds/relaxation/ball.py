@@ -74,6 +74,7 @@ def solve_ball(
     *,
     inner: float = 1e-13,
     patience: int = PATIENCE,
+    worth: float = 0.0,
 ) -> BallResult:
     """Search for eta until the gap of the ball's problem on the working set closes.
 
@@ -86,7 +87,16 @@ def solve_ball(
     dual: tuple[NewtonResult, float] | None = None
     for _ in range(MOST_MULTIPLIERS):
         penalty = with_ridge(eta)
-        solved = newton(smooth, penalty, point, inner * scale, scale, patience=patience, stop=stop)
+        solved = newton(
+            smooth,
+            penalty,
+            point,
+            inner * scale,
+            scale,
+            patience=patience,
+            worth=worth,
+            stop=stop,
+        )
         steps += solved.steps
         point = solved.point
         here = _relaxed(penalty, point, penalty.weights(point.w))

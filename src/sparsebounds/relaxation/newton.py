@@ -56,14 +56,16 @@ def newton(
     *,
     most_steps: int = 300,
     patience: int = PATIENCE,
+    worth: float = 0.0,
     stop: Callable[[], bool] = lambda: False,
     closed: Mask | None = None,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
     """Minimise f + h over the working set until the gap there is at most `tolerance`.
 
-    `scale` is the size of the terms that f adds up: its rounding is a fraction of that. Features
-    that are `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes.
+    `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
+    that closes no more than the share `worth` of the gap tries the patience. Features that are
+    `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes.
     """
     noise = ROUNDING * scale
     point, slopes = start, penalty.slopes(start.w)
@@ -78,7 +80,7 @@ def newton(
         if dual > best_dual:
             best_dual, best = dual, point
         gap = value - best_dual
-        idle = 0 if gap < narrowest else idle + 1
+        idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)
         if gap <= tolerance or steps >= most_steps or idle >= patience or stop():
             break

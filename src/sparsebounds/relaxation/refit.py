@@ -2,11 +2,13 @@
 
 The relaxation's own Newton method with every feature inside the support (u = 1): smooth but for
 the signs, to machine precision. The value returned is the objective rounded up, which the model
-attains; the ball is obeyed exactly.
+attains; the ball is obeyed exactly. For a non-convex loss it is the best of several local optima
+(`relaxation.local`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +17,18 @@ from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import objective_up
 from sparsebounds.program import Program, in_ball
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.local import default_starts, descent
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
 
 ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""
+
+
+ROUGH, SLOW = 1e-7, 0.02
+"""The same for an envelope, whose lines have a curvature by convention, and the least share of the
+gap that a step closes: last digits are slow."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ def refit(
     if columns is None or len(extra):
         support = np.union1d(support, extra).astype(np.int64)
         columns = program.matrix.columns(support)
+    if not program.loss.convex:
+        return local_refit(program, support, columns)
     smooth = smooth_part(program)
     smooth.add(columns)
     size = len(support)
@@ -71,11 +81,14 @@ def refit(
         )
 
     eta = float("nan")
+    accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
+    if program.box is not None:
+        accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
     null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         chosen = penalty(1.0 if program.ball is not None else None)
         start = null if near is None else smooth.at(near.w[support], near.b)
-        point = newton(smooth, chosen, start, ACCURACY * scale, scale).point
+        point = newton(smooth, chosen, start, accuracy, scale, worth=worth).point
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(
@@ -84,17 +97,32 @@ def refit(
             null,
             eta,
             program.ball,
-            ACCURACY * scale,
+            accuracy,
             scale,
             lambda: False,
-            inner=0.0,
+            inner=inner,
             patience=2,
+            worth=worth,
         )
         point, eta = found.primal.point, found.eta
     w = np.zeros(program.m)
     w[support] = point.w
     w = inside_ball(program, w)
     return Model(objective_up(program, w, point.b), w, point.b, eta)
+
+
+def local_refit(
+    program: Program, support: Index, columns: Vector, starts: Sequence[Vector] = ()
+) -> Model:
+    """A local optimum on a support, the best from these predictions; for non-convex losses."""
+    found = []
+    for z in starts or default_starts(program, columns):
+        nonzeros, b, eta = descent(program, support, columns, z)
+        w = np.zeros(program.m)
+        w[support] = nonzeros
+        w = inside_ball(program, w)
+        found.append(Model(objective_up(program, w, b), w, b, eta))
+    return min(found, key=lambda model: model.value)
 
 
 def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:

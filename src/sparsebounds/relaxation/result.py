@@ -7,6 +7,7 @@ from typing import Literal
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds import DualPoint
+from sparsebounds.losses import Box
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,13 @@ class Relaxation:
     stats: RelaxationStats = field(repr=False)
     interrupted: bool = field(default=False, repr=False)
     """Whether Ctrl-C ended it: the bounds hold, and loops over relaxations should end as well."""
+
+    box: Box | None = field(default=None, repr=False)
+    """Non-convex losses: the box on which the envelope stood in for the loss.
+
+    There `value` is of a convex function below the loss, which beyond the box goes on in a way of
+    its own; the bounds know the box, and may exceed it by a little.
+    """
 
     @property
     def gap(self) -> float:

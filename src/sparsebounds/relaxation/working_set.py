@@ -1,4 +1,4 @@
-"""relax: the bidual of a program by working sets.
+"""The bidual of a program by working sets.
 
     score all columns at a dual vector (one pass over X): a proved bound, and who violates it
     solve on the working set (Newton; for the ball, a search over eta around it)
@@ -11,19 +11,15 @@ valid bounds.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._validate import check_limits
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
-from sparsebounds.relaxation.budget import Budget, Callback
+from sparsebounds.relaxation.budget import Budget
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
@@ -35,63 +31,8 @@ SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 
 MOST_ROUNDS = 100
 
-
-class RelaxationWarning(UserWarning):
-    """The relaxation stopped before its tolerance; its bounds are valid but wider."""
-
-
-def relax(
-    program: Program,
-    tol: float = 1e-8,
-    *,
-    start: Relaxation | None = None,
-    time_limit: float | None = None,
-    callback: Callback | None = None,
-    workspace: Workspace | None = None,
-) -> Relaxation:
-    """Solve the convex bidual of a program.
-
-    Parameters
-    ----------
-    program : Program
-    tol : float
-        Relative gap asked for: value - dual_value <= tol max(|value|, |null|).
-    start : Relaxation, optional
-        An earlier result on the same columns (another k, l0, ridge, ball or fixing).
-    time_limit : float, optional
-        Seconds after which to return the bounds reached so far.
-    callback : callable, optional
-        Called with a `Progress` after each round. Ctrl-C returns the bounds reached so far.
-    workspace : Workspace, optional
-        Columns that earlier relaxations of the same data have read; `start` is one of these.
-
-    Returns
-    -------
-    Relaxation
-        Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
-        not reached, where it was not.
-    """
-    if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
-    if not (isinstance(tol, Real) and math.isfinite(tol) and tol > 0):
-        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-8.")
-    check_limits(time_limit, callback)
-    if start is not None and not isinstance(start, Relaxation):
-        raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
-    if start is not None and len(start.w) != program.m:
-        raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
-    # Overflow far from the solution is an infinite value, not news for the user.
-    with np.errstate(all="ignore"):
-        run = _Run(program, tol, start, Budget(time_limit, callback), workspace)
-        interrupted = False
-        try:
-            message = run.loop()
-        except KeyboardInterrupt:
-            message, interrupted = "Interrupted", True
-        result = run.result(message, interrupted)
-    if result.status == "bounded":
-        warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
-    return result
+SLOW = 0.02
+"""The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +59,7 @@ class _Score:
     value: float
 
 
-class _Run:
+class WorkingSet:
     """One relaxation: the working set, the best relaxed point and the best dual vector so far."""
 
     def __init__(
@@ -232,11 +173,15 @@ class _Run:
         """
         program, w = self.program, self.w[self.index]
         stop = self.budget.spent
+        # The lines of an envelope have a curvature by convention, and last digits are slow.
+        worth = 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:
             penalty = self._penalty(None)
             start = self.smooth.at(w, self.b)
-            solved = newton(self.smooth, penalty, start, accuracy, self.scale, stop=stop)
+            solved = newton(
+                self.smooth, penalty, start, accuracy, self.scale, worth=worth, stop=stop
+            )
             self.steps += solved.steps
             root = np.sqrt(program.ridges)
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
@@ -253,6 +198,8 @@ class _Run:
                 accuracy,
                 self.scale,
                 stop,
+                inner=1e-13 if program.box is None else 0.01 * self.tol,
+                worth=worth,
             )
             solved, self.eta, self.steps = found.dual, found.eta, self.steps + found.steps
             root = np.full(program.m, math.sqrt(self.eta))
@@ -395,4 +342,5 @@ class _Run:
                 seconds=self.budget.seconds,
             ),
             interrupted=interrupted,
+            box=program.box,
         )

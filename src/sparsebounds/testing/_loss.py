@@ -6,8 +6,9 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._rounding import TINY, U
-from sparsebounds.losses import Loss
+from sparsebounds.losses import Loss, NonConvexLoss
 from sparsebounds.losses.base import ULPS
+from sparsebounds.testing._nonconvex import check_nonconvex
 
 
 def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
@@ -16,8 +17,12 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
     `y` holds responses the loss can take. Checked at random predictions: derivatives against
     differences, convexity, the Fenchel-Young inequality and its equality at the gradient,
     the domain of the conjugate, the prox by its optimality condition, the infimum, sublevel
-    intervals, the smoothness constant, and the rounding terms against extended precision.
+    intervals, the smoothness constant, and the rounding terms against extended precision. For a
+    non-convex loss, its envelopes and suprema on random boxes instead (`testing._nonconvex`).
     """
+    if isinstance(loss, NonConvexLoss):
+        check_nonconvex(loss, y, random_state)
+        return
     rng = np.random.default_rng(random_state)
     y = np.tile(np.asarray(y, dtype=np.float64), 40)
     z = rng.normal(size=len(y)) * rng.choice([0.1, 1.0, 5.0], size=len(y))

@@ -1,0 +1,165 @@
+"""solve for a non-convex loss: models from many starts, and boxes that shrink while it helps.
+
+relax      the envelope's relaxation on the box that the model without features proves
+model      local optima from many starts (`models.local`): a better level
+tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
+           supports tried; while the lower bound rises
+certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
+           whoever verifies makes the same boxes again
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._proof import certificate_from
+from sparsebounds._solution import Solution, SolutionStats
+from sparsebounds.bounds import dual_point_at, enclosed, screen_at
+from sparsebounds.models import as_returned
+from sparsebounds.models.local import LocalSearch
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
+
+ROUNDS = 25
+"""The most rounds of tightening."""
+
+ACCURACY = 1e-5
+"""Relative gap of the relaxations: boxes leave far more."""
+
+AGAIN = 3
+"""The most times that all of it is done again for a better model."""
+
+BETTER = 1e-6
+"""By this share, at least."""
+
+WORTH = 0.005
+"""A round goes on if the last one closed this share of the gap."""
+
+
+@dataclass(frozen=True)
+class Tightened:
+    """The last convex program of a sequence of boxes, and what led there."""
+
+    convex: Program
+    relaxed: Relaxation
+    duals: tuple[Vector, ...]
+    """The dual vectors per sample that cut the box, in order."""
+
+    bounds: tuple[float, ...]
+    """The lower bound of each round; the first is without any cut."""
+
+    steps: int
+    """Newton steps."""
+
+
+def tighten(
+    program: Program,
+    level: float,
+    tol: float,
+    start: Relaxation | None = None,
+    *,
+    late: Callable[[], bool] = lambda: False,
+    left: Callable[[], float | None] = lambda: None,
+    callback: Callable[[Progress], None] | None = None,
+) -> Tightened:
+    """Boxes from the level and each round's dual vector, until they stop raising the bound."""
+    duals: list[Vector] = []
+    convex = enclosed(program, level)
+    found = relax(convex, tol, start=start, time_limit=left(), callback=callback)
+    bounds, steps = [found.lower], found.stats.newton_steps
+    for _ in range(ROUNDS):
+        gap = level - bounds[-1]
+        if late() or gap <= tol * max(abs(level), 1e-300):
+            break
+        cut = [*duals, found.point.t]
+        smaller = enclosed(program, level, cut)
+        relaxed = relax(smaller, tol, start=found, time_limit=left(), callback=callback)
+        steps += relaxed.stats.newton_steps
+        if not relaxed.lower > bounds[-1]:
+            break
+        duals, convex, found = cut, smaller, relaxed
+        bounds.append(found.lower)
+        if bounds[-1] - bounds[-2] <= WORTH * gap:
+            break
+    return Tightened(convex, found, tuple(duals), tuple(bounds), steps)
+
+
+def solve_nonconvex(
+    program: Program,
+    tol: float,
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """`solve` for a program with a non-convex loss."""
+    started, first_pass = time.perf_counter(), program.matrix.passes
+
+    def left() -> float | None:
+        return None if time_limit is None else started + time_limit - time.perf_counter()
+
+    def late() -> bool:
+        rest = left()
+        return rest is not None and rest <= 0.0
+
+    def remaining() -> float | None:
+        rest = left()
+        return None if rest is None else max(rest, 1e-3)
+
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", RelaxationWarning)
+        first = relax(program, ACCURACY, time_limit=remaining(), callback=callback)
+        models = LocalSearch(program, first)
+        model, coef, intercept = as_returned(program, models.run(late))
+        found = tighten(
+            program, model.value, ACCURACY, first, late=late, left=remaining, callback=callback
+        )
+        steps = first.stats.newton_steps + found.steps
+        for _ in range(AGAIN):
+            # A better model from the last relaxation makes the box smaller again.
+            better = as_returned(program, models.refined(found.relaxed, late))
+            if late() or not better[0].value < model.value - BETTER * abs(model.value):
+                break
+            model, coef, intercept = better
+            found = tighten(
+                program, model.value, ACCURACY, found.relaxed, late=late, left=remaining
+            )
+            steps += found.steps
+        relaxations = (
+            [found.relaxed] if late() else dual_points(found.convex, found.relaxed, ACCURACY)
+        )
+        steps += sum(other.stats.newton_steps for other in relaxations[1:])
+        points = [other.point for other in relaxations]
+        certificate = certificate_from(program, points, model, found.duals)
+        convex = enclosed(program, model.value, found.duals)
+        proved = screen_at(convex, dual_point_at(convex, points[0].t), model.value)
+    distance = program.relative(certificate.gap, certificate.upper)
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        support=model.support,
+        feature_names=program.feature_names,
+        upper=certificate.upper,
+        lower=certificate.lower,
+        rel_gap=distance,
+        status="optimal" if distance <= tol else "bounded",
+        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.",
+        fixed_in=proved.fixed_in,
+        fixed_out=proved.fixed_out,
+        relaxation=found.relaxed,
+        certificate=certificate,
+        stats=SolutionStats(
+            full_passes=program.matrix.passes - first_pass,
+            newton_steps=steps,
+            models=models.refitted,
+            nodes=0,
+            seconds=time.perf_counter() - started,
+            tightening=found.bounds,
+        ),
+        program=program,
+    )

@@ -1,0 +1,238 @@
+"""Boxes: where the predictions of every model worth considering lie, proved from the data.
+
+A model is worth considering if its objective is at most `level`, which some model attains. At any
+dual vector a of the convex program on the present box, with zeta = X^T a, r the ridge (or, for the
+ball, a multiplier eta), c = -zeta/r and q = zeta^2/(2 r),
+
+    level >= objective(w, b) >= D + sum_j r_j/2 (w_j - c_j)^2 over the support of w,
+
+D the dual bound at a. So a support S of such a model, of at most `most` counted features, has
+
+    |x_i.w - sum_S x_ij c_j| <= sqrt(2 (level - D)) (sum_S x_ij^2/r_j)^(1/2),
+
+and each row's range follows from the largest `most` terms of both sums. At a = 0 this is the
+textbook box: c = 0, D = inf F, |w|^2 <= 2 (level - inf F)/ridge, or the ball itself. A box from a
+better a is smaller, its envelope is higher, and so is the next dual bound: rounds of tightening.
+
+An intercept is bounded by counting: the excess e_i = loss_i - inf loss_i has mean at most
+E = level - inf F, so the rows with e_i <= v have at least the share 1 - E/v of the weight, and b
+lies in the intervals of that many rows. Losses that are constant far out need b no further than
+where all rows are. Where nothing bounds b, larger ones are left out, at the price of a `ceiling`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparsebounds._array import Mask, Vector
+from sparsebounds._rounding import U, down, sum_up, up
+from sparsebounds._validate import LARGEST
+from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at
+from sparsebounds.bounds.lower import best_eta, best_sum_up, budget_eta, ridge_gains, squares_up
+from sparsebounds.bounds.screening import screen_at
+from sparsebounds.bounds.upper import null_up, weighted_mean_up
+from sparsebounds.losses import Box, NonConvexLoss
+from sparsebounds.program import Program
+
+SHARES = (1.02, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
+"""Thresholds v as multiples of E."""
+
+FAR = 40.0
+"""How far beyond every row an intercept may go that nothing bounds."""
+
+
+def enclosed(program: Program, level: float | None = None, duals: Sequence[Vector] = ()) -> Program:
+    """The convex program of a non-convex one on its certified box; a convex one as it is.
+
+    `level` is the objective of a model, rounded up (default: that of the model without features).
+    `duals` are dual vectors per sample that tighten the box, one after the other.
+    """
+    if program.loss.convex:
+        return program
+    level = null_up(program) if level is None else level
+    convex = program.with_box(first_box(program, level))
+    for t in duals:
+        convex = program.with_box(tighter_box(program, convex, dual_point_at(convex, t), level))
+    return convex
+
+
+def first_box(program: Program, level: float) -> Box:
+    """The box at a = 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        conjugate = conjugate_up(program, np.zeros(program.n))
+        most = _most(program, level, -conjugate, -program.prices[program.free])
+        budget = up(2.0 * max(up(level + conjugate), 0.0))
+        curvature = np.ones(program.m) if program.ball is not None else program.ridges
+        if program.ball is not None:
+            budget = program.ball
+        none = np.zeros(program.m)
+        rows = _rows(program, program.free, none, none, curvature, most, budget)
+    return _finished(program, *rows, level)
+
+
+def tighter_box(program: Program, convex: Program, point: DualPoint, level: float) -> Box:
+    """The present box, cut by what a dual point of its convex program proves."""
+    assert convex.box is not None
+    with np.errstate(over="ignore", invalid="ignore"):
+        curvature, fixed = _curvature(program, point)
+        gains = ridge_gains(program, point, curvature)
+        always = sum_up(gains[program.always])
+        base = down(down(-point.conjugate - always) - fixed)
+        if not math.isfinite(base):
+            return convex.box
+        most = _most(program, level, base, gains[program.free])
+        gone = np.zeros(program.m, dtype=np.bool_)
+        gone[screen_at(convex, point, level).fixed_out] = True
+        open_ = program.free & ~gone
+        bound = down(base - best_sum_up(gains[open_], 0, most))
+        budget = up(2.0 * max(up(level - bound), 0.0))
+        center = -point.scores / curvature
+        center = np.where(program.positive, np.maximum(center, 0.0), center)
+        error = up(point.radius / curvature) + 4.0 * U * np.abs(center)
+        low, high = _rows(program, open_, center, error, curvature, most, budget)
+        low, high = np.maximum(low, convex.box.low), np.minimum(high, convex.box.high)
+        # Rounding may cross the ends of an interval that is a point.
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    return _finished(program, low, high, level, convex.box)
+
+
+def _curvature(program: Program, point: DualPoint) -> tuple[Vector, float]:
+    """r above, and what the ball adds: eta ball/2."""
+    if program.ball is None:
+        return program.ridges, 0.0
+    squares = squares_up(point.reach)
+    base = float(np.sum(squares[program.always]))
+    free = squares[program.free]
+    eta = (
+        budget_eta(free, program.k, base, program.ball)
+        if program.k is not None
+        else best_eta(free, program.prices[program.free], base, program.ball)
+    )
+    return np.full(program.m, eta), up(0.5 * up(eta * program.ball))
+
+
+def _most(program: Program, level: float, base: float, gains: Vector) -> int:
+    """The most counted features of a model worth considering: base - (best j gains) <= level."""
+    if program.k is not None:
+        return min(program.k, len(gains))
+    ordered = np.sort(gains)[::-1]
+    slack = 4.0 * (len(gains) + 2.0) * U * float(np.sum(np.abs(gains)))
+    possible = base - np.cumsum(ordered) - slack <= up(level)
+    return int(np.max(np.flatnonzero(possible), initial=-1)) + 1
+
+
+def _rows(
+    program: Program,
+    open_: Mask,
+    center: Vector,
+    error: Vector,
+    curvature: Vector,
+    most: int,
+    budget: float,
+) -> tuple[Vector, Vector]:
+    """low_i <= x_i.w <= high_i over all supports: the largest terms, block by block."""
+    matrix, n = program.matrix, program.n
+    # Entries are rounded themselves, and every term below a few times.
+    grain = 2.0 * U * (matrix.entry_roundings + 8)
+    error = error + grain * np.abs(center)
+    free = [_Largest(n, most, int(np.count_nonzero(open_))) for _ in range(3)]
+    fixed = np.zeros((3, n))
+    for part in matrix.parts():
+        block = matrix.columns(part)
+        shift, slack = block * center[part], np.abs(block) * error[part]
+        terms = (shift + slack, slack - shift, block * block / curvature[part])
+        inside, chosen = program.always[part], open_[part]
+        for i, term in enumerate(terms):
+            fixed[i] += np.sum(term[:, inside], axis=1)
+            free[i].add(np.maximum(term[:, chosen], 0.0))
+    above, below, size = (total + top.sums() for total, top in zip(fixed, free, strict=True))
+    wide = 1.0 + 4.0 * U * (program.m + 16.0) + 4.0 * grain
+    swing = np.sqrt(size * wide) * (math.sqrt(budget) * wide) * wide
+    # Of the signed sums over features always in, relative to their magnitudes.
+    loose = (wide - 1.0) * (np.abs(above) + np.abs(below)) + 1e-290
+    if np.any(program.always):
+        block = np.abs(matrix.columns(np.flatnonzero(program.always)))
+        loose = loose + (wide - 1.0) * (block @ np.abs(center[program.always]))
+    low, high = -(below + loose + swing), above + loose + swing
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+class _Largest:
+    """The sum of the largest few numbers of each row, of columns that come in blocks."""
+
+    def __init__(self, n: int, most: int, total: int) -> None:
+        self._most, self._all = most, most >= total
+        self._kept = np.zeros((n, 1 if self._all else most))
+
+    def add(self, block: Vector) -> None:
+        if self._all:
+            self._kept[:, 0] += np.sum(block, axis=1)
+        elif self._most and block.shape[1]:
+            joint = np.concatenate((self._kept, block), axis=1)
+            cut = joint.shape[1] - self._most
+            self._kept = np.partition(joint, cut, axis=1)[:, cut:]
+
+    def sums(self) -> Vector:
+        total: Vector = np.sum(self._kept, axis=1)
+        return total
+
+
+def _finished(
+    program: Program, low: Vector, high: Vector, level: float, before: Box | None = None
+) -> Box:
+    """The box with its intercepts; where nothing finite is proved, a box that proves nothing."""
+    loss = program.loss
+    assert isinstance(loss, NonConvexLoss)
+    floor = down(-conjugate_up(program, np.zeros(program.n)))
+    ceiling, range_b = up(level), (0.0, 0.0)
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
+        low, high = np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
+        ceiling = floor
+    if before is not None:
+        ceiling = min(ceiling, before.ceiling)
+    if program.fit_intercept:
+        range_b, tail = _intercepts(program, loss, low, high, level, floor)
+        ceiling = min(ceiling, tail)
+        if before is not None:
+            start = max(range_b[0], before.intercept[0])
+            range_b = (start, max(min(range_b[1], before.intercept[1]), start))
+    return Box(low, high, range_b, float(ceiling))
+
+
+def _intercepts(
+    program: Program, loss: NonConvexLoss, low: Vector, high: Vector, level: float, floor: float
+) -> tuple[tuple[float, float], float]:
+    """A range of b, and a lower bound of the objective of the models that it leaves out."""
+    y, p = program.y, program.F.p
+    offset = np.zeros(program.n) if program.offset is None else program.offset
+    excess = max(up(level - floor), 0.0)
+    ends = [math.inf, math.inf]  # of -b and of b
+    steps = [excess * share for share in SHARES]
+    if math.isfinite(loss.height):
+        steps += [loss.height - (loss.height - excess) * 0.5**j for j in range(1, 20)]
+    for v in steps:
+        need = (1.0 - excess / v) * (1.0 - 1e-9) - 1e-12 if v > 0.0 else 0.0
+        if need <= 0.0:
+            continue
+        below, above = loss.sublevel(y, np.full(program.n, v))
+        for i, reach in enumerate((high + offset - below, above - offset - low)):
+            order = np.argsort(-reach, kind="stable")
+            place = int(np.searchsorted(np.cumsum(p[order]), need))
+            ends[i] = min(ends[i], float(reach[order[min(place, program.n - 1)]]))
+    still_below, still_above = loss.saturation(y)
+    ends[0] = min(ends[0], float(np.max(high + offset - still_below)))
+    ends[1] = min(ends[1], float(np.max(still_above - offset - low)))
+    tail = math.inf
+    rounding = 1e-12 * float(np.max(np.abs(y) + np.abs(offset) + np.abs(low) + np.abs(high)))
+    for i, side in ((0, -1), (1, 1)):
+        if math.isfinite(ends[i]):
+            ends[i] += rounding + 1e-12 * abs(ends[i])
+            continue
+        near = low if side > 0 else high
+        ends[i] = FAR + float(np.max(-side * (offset + near))) + rounding
+        least = loss.beyond(y, side * ends[i] + offset + near, side)
+        tail = min(tail, -weighted_mean_up(program, -(np.asarray(least) * (1.0 - 1e-12))))
+    return (min(-ends[0], ends[1]), max(-ends[0], ends[1])), tail

@@ -1,0 +1,109 @@
+"""Ramp loss: min(1, max(0, 1 - t)), t = yz, y = -1 or +1: the hinge, cut off at 1.
+
+On [a, b] with a < 0 its envelope is the line from (a, 1) to (1, 0), then 0; on a box that ends at
+b < 1 the chord. The kink at t = 1 is no ground for Newton's method: `smoothed` rounds it off, from
+below. Bounds use the conjugate of the loss itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._rounding import U
+from sparsebounds.losses.base import Loss
+from sparsebounds.losses.cores import CoreLoss
+from sparsebounds.losses.envelope import Envelope
+from sparsebounds.losses.logistic import Logistic
+from sparsebounds.losses.squared_hinge import SquaredHinge
+
+ROUNDED = 0.02
+"""Half the width over which the kink is rounded off."""
+
+
+@dataclass(frozen=True)
+class Ramp(CoreLoss):
+    """Counts errors, and margins below 1 in part: no outlier costs more than 1."""
+
+    name: ClassVar[str] = "ramp"
+    two_class: ClassVar[bool] = True
+    smoothness: ClassVar[float] = float("nan")
+
+    def surrogates(self) -> list[Loss]:
+        return [Logistic(), SquaredHinge()]
+
+    @property
+    def height(self) -> float:
+        return 1.0
+
+    def value(self, y: Any, z: Any) -> Any:
+        return np.minimum(np.maximum(1.0 - y * z, 0.0), 1.0)
+
+    def gradient(self, y: Any, z: Any) -> Any:
+        t = y * z
+        return np.where((t >= 0.0) & (t < 1.0), -y, 0.0 * y)
+
+    def curvature(self, y: Any, z: Any) -> Any:
+        # Beyond the cut the constant 1 majorizes; before it the hinge does, and a parabola that.
+        short = np.maximum(np.abs(1.0 - y * z), 1e-3)
+        return np.where(y * z >= 0.0, 0.5 / short, 0.0)
+
+    def second(self, y: Any, z: Any) -> Any:
+        return 0.0 * z
+
+    def cores(self, y: Any) -> list[tuple[Any, Any]]:
+        far = np.full_like(y, np.inf)
+        return [(np.where(y > 0, 0.0, -far), np.where(y > 0, far, 0.0))]
+
+    def sublevel(self, y: Any, excess: Any) -> tuple[Any, Any]:
+        reach = np.where(excess < 1.0, (1.0 - excess) * (1.0 - 1e-15), -np.inf)
+        far = np.full_like(y, np.inf)
+        return np.where(y > 0, reach, -far), np.where(y > 0, far, -reach)
+
+    def saturation(self, y: Any) -> tuple[Any, Any]:
+        return np.minimum(y, 0.0), np.maximum(y, 0.0)
+
+    def beyond(self, y: Any, z: Any, side: int) -> Any:
+        return np.where(side * y > 0, 0.0, self.value(y, z))
+
+    def value_terms(self, y: Any, z: Any) -> Any:
+        return 1.0 + 0.0 * z
+
+    def envelope(self, y: Vector, lo: Vector, hi: Vector) -> Envelope:
+        return RampEnvelope(self, lo, hi)
+
+
+@dataclass(frozen=True)
+class RampEnvelope(Envelope):
+    """max of a line and 0, or a chord; its kink rounded off over 2 width, all of it from below."""
+
+    width: float = 0.0
+
+    @property
+    def stiffness(self) -> float:
+        return 0.25
+
+    def smoothed(self) -> Envelope:
+        return replace(self, width=ROUNDED)
+
+    def inside(self, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector]:
+        t, half = y * z, self.width
+        a, b = np.where(y > 0, self.lo, -self.hi), np.where(y > 0, self.hi, -self.lo)
+        value_a, value_b = np.clip(1.0 - a, 0.0, 1.0), np.clip(1.0 - b, 0.0, 1.0)
+        last = np.minimum(b, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(last > a, (value_b - value_a) / (last - a), 0.0)
+        kink = (b > 1.0) & (a < 1.0)
+        line = np.where(kink, slope * (t - 1.0), value_a + slope * (t - a))
+        flat, rounded = kink & (t >= 1.0), kink & (np.abs(t - 1.0) < half)
+        # Where they are within `half` of 1 a parabola joins the line and 0.
+        over, unit = 1.0 + half - t, half or 1.0
+        value = np.where(rounded, -0.25 * slope * over * (over / unit), np.where(flat, 0.0, line))
+        steep = np.where(rounded, 0.5 * slope * (over / unit), np.where(flat, 0.0, slope))
+        bend = np.where(rounded, -0.5 * slope / unit, 0.0)
+        # Down by what the parabola adds, and a few units in the last place.
+        shift = np.where(kink, -0.25 * half * slope, 0.0) + 8.0 * U * np.where(flat, 0.0, 1.0)
+        return value - shift, y * steep, bend

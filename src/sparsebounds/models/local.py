@@ -1,0 +1,176 @@
+"""Models for non-convex losses: local optima from many starts.
+
+A start is a vector of predictions. Around it the loss is a quadratic that majorizes it, reweighted
+least squares on the pool; the beam search chooses supports in that, a local refit decides, and its
+predictions are the next start, while that helps. Starts are the relaxation, sparse models of convex
+surrogates (Huber's loss, with a small delta nearly least absolute deviations; the logistic loss),
+predictions of the same with random rows left out, and at random. The best ends are then improved by
+exchanges, each refitted from the predictions of the best model so far.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.losses import NonConvexLoss
+from sparsebounds.models.beam import beam
+from sparsebounds.models.search import WIDTH, Search, pool_of
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation.refit import Model, local_refit
+
+REWEIGHTINGS = 8
+"""Rounds of beam search and refit from one start."""
+
+RANDOM = 4
+"""Random starts."""
+
+GROWN = 2
+"""Supports of each beam search that are refitted."""
+
+
+class LocalSearch(Search):
+    """Search over supports and starts, for a program with a non-convex loss."""
+
+    def __init__(self, program: Program, relaxed: Relaxation) -> None:
+        loss = program.loss
+        assert isinstance(loss, NonConvexLoss)
+        self._surrogates = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RelaxationWarning)
+            for convex in loss.surrogates():
+                posed = program.with_loss(convex)
+                self._surrogates.append((posed, relax(posed, 1e-4)))
+        self._near: list[Vector] = []
+        super().__init__(program, relaxed)
+        pools = [pool_of(posed, found) for posed, found in self._surrogates]
+        if not pools:
+            pools.append(self._strongest())
+        self._widen(np.unique(np.concatenate([self.pool, *pools])))
+
+    def run(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
+        def enough() -> bool:
+            return stop() or self.incumbent.value <= goal
+
+        try:
+            ends: list[Model] = []
+            for z in self._predictions(enough):
+                if enough():
+                    break
+                ends.append(self.reweighted(z, enough))
+            ends.sort(key=lambda model: model.value)
+            for model in ends[:2]:
+                self._near = [self.image(model)]
+                self.improve(model.support, enough)
+        except KeyboardInterrupt:
+            pass
+        return self.incumbent
+
+    def refined(self, relaxed: Relaxation, stop: Callable[[], bool]) -> Model:
+        """The best model once another relaxed point was a start as well."""
+        self._widen(np.union1d(self.pool, np.flatnonzero(relaxed.w)))
+        self.reweighted(self._columns @ relaxed.w[self.pool] + relaxed.b, stop)
+        return self.incumbent
+
+    def reweighted(self, z: Vector, stop: Callable[[], bool]) -> Model:
+        """Beam search in the quadratic at z, refits from z, and again from the best of them."""
+        program, best = self.program, None
+        start = np.searchsorted(self.pool, np.flatnonzero(program.always))
+        room = int(np.count_nonzero(~self.fixed))
+        if program.k is not None:
+            room = min(room, program.k)
+        eta = float("nan")
+        for _ in range(REWEIGHTINGS):
+            quadratic = self._quadratic_at(z, 0.0, eta)
+            grown = beam(quadratic, [start], self.fixed, room=min(room, 50), width=WIDTH, stop=stop)
+            self._near = [z]
+            found = min(
+                (self._fresh(self.pool[inside]) for inside in grown[:GROWN]),
+                key=lambda model: model.value,
+            )
+            if best is not None and not found.value < best.value - 1e-9 * abs(best.value):
+                break
+            best, z, eta = found, self.image(found), found.eta
+            if stop():
+                break
+        assert best is not None
+        return best
+
+    def image(self, model: Model) -> Vector:
+        """A model's predictions (without the offset)."""
+        image: Vector = self._columns @ model.w[self.pool] + model.b
+        return image
+
+    def _fresh(self, support: Index) -> Model:
+        """A refit from the present start, whatever was found on this support before."""
+        support = np.union1d(support, np.flatnonzero(self.program.always)).astype(np.int64)
+        found = self._refit(support, self._columns[:, np.searchsorted(self.pool, support)])
+        key = tuple(support.tolist())
+        if key not in self._seen or found.value < self._seen[key].value:
+            self._seen[key] = found
+        if found.value < self.incumbent.value:
+            self.incumbent = found
+        return found
+
+    def _refit(self, support: Index, columns: Vector, near: Model | None = None) -> Model:
+        return local_refit(self.program, support, columns, self._near)
+
+    def _predictions(self, stop: Callable[[], bool]) -> Iterator[Vector]:
+        """Where to start from."""
+        program, rng = self.program, np.random.default_rng(0)
+        loss = program.loss
+        assert isinstance(loss, NonConvexLoss)
+        yield self._columns @ self.relaxed.w[self.pool] + self.relaxed.b
+        fits: list[tuple[Vector, float]] = [(r.w, r.b) for _, r in self._surrogates]
+        for posed, found in self._surrogates:
+            if stop():
+                return
+            model = Search(posed, found).run(stop)
+            fits.append((model.w, model.b))
+        for w, b in fits:
+            yield self._columns @ w[self.pool] + b
+        perfect = loss.perfect(program.y)
+        if program.offset is not None:
+            perfect = perfect - program.offset
+        yield perfect
+        if not loss.intercept:
+            yield from self._spectral(perfect, rng)
+            return
+        for _ in range(RANDOM):
+            # A perfect fit to half of the rows and the null model elsewhere.
+            half = rng.random(program.n) < 0.5
+            yield np.where(half, perfect, program.null_intercept)
+
+    def _spectral(self, perfect: Vector, rng: np.random.Generator) -> Iterator[Vector]:
+        """For even losses: leading directions of X^T diag(y) X on the pool, and random ones."""
+        A, p = self._columns, self.program.F.p
+        weight = p * np.minimum(perfect**2, 9.0 * float(p @ perfect**2))
+        size = float(np.sqrt(np.sum(perfect**2)))
+        strength = np.einsum("ij,ij,i->j", A, A, weight) / (p @ A**2 + 1e-300)
+        few = np.argsort(-strength)[: max(2 * (self.program.k or 10), 10)]
+        vectors = np.linalg.eigh(A[:, few].T @ (A[:, few] * weight[:, None]))[1]
+        directions = [A[:, few] @ vectors[:, -i] for i in range(1, min(3, len(few)) + 1)]
+        directions += [A[:, few] @ rng.normal(size=len(few)) for _ in range(3 * RANDOM)]
+        for z in directions:
+            yield z * (size / max(float(np.sqrt(z @ z)), 1e-300))
+
+    def _strongest(self) -> Index:
+        """Columns whose squares go with the response's: for losses that have no surrogate."""
+        program = self.program
+        size = program.F.p * np.abs(program.y)
+        score = np.zeros(program.m)
+        for part in program.matrix.parts():
+            block = program.matrix.columns(part) ** 2
+            score[part] = (size @ block) / (program.F.p @ block + 1e-300)
+        score[~program.free] = 0.0
+        return np.sort(np.argsort(-score, kind="stable")[:150])
+
+    def _widen(self, pool: Index) -> None:
+        self.pool = pool.astype(np.int64)
+        self.fixed = ~self.program.free[self.pool]
+        self._columns = self.program.matrix.columns(self.pool)
+        self._last = None
