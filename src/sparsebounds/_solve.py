@@ -27,7 +27,7 @@ from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds._validate import check_limits
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
-from sparsebounds.exact import Checkpoint, ExactSearch, SearchProgress
+from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress
 from sparsebounds.losses import Loss
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
@@ -154,13 +154,14 @@ def solve_program(
                 callback,
                 file,
                 lambda: models.run(late, goal),
+                lambda: time.perf_counter() > 0.5 * (started + deadline),
             )
-            if proof.open:
-                unfinished = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
-                unfinished += proof.outlook.words
-                points = [each.point for each in dual_points(program, relaxed)]
             nodes, steps = proof.nodes, steps + proof.newton_steps
             model, coef, intercept = as_returned(program, proof.model)
+            if program.relative(model.value - proof.lower, model.value) > tol:
+                unfinished = _why_unfinished(proof)
+                if not models.interrupted:
+                    points = [each.point for each in dual_points(program, relaxed)]
             certificate = certificate_from(program, points, model)
             if proof.lower >= certificate.lower:
                 certificate = Certificate.build(
@@ -191,3 +192,11 @@ def solve_program(
         ),
         program=program,
     )
+
+
+def _why_unfinished(proof: Proof) -> str:
+    """Why a search has not proved its model to be optimal, as sentences after another one."""
+    if proof.open:
+        stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
+        return stopped + proof.outlook.words
+    return " The search is done, but rounding leaves more of a gap than tol: rescale the columns."

@@ -74,3 +74,41 @@ def test_other_losses_and_the_ball_have_none() -> None:
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     state, w = np.zeros(3, dtype=np.int8), np.zeros(3)
     assert shifted_bound(Program(X, y, k=1, ridge=0.1, loss="huber"), state, w, w) == -np.inf
+
+
+def test_columns_that_overflow_when_squared_prove_nothing() -> None:
+    # A length of 1e-160 has a unit whose square is no number, and LAPACK may take NaN for definite.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 4))
+    X[:, 0] *= 1e-160
+    program = Program(X, X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=12), k=2, ridge=0.1)
+    state = np.zeros(4, dtype=np.int8)
+    optimum = best_in_node(program, state)
+    w = refit(program, np.array([1, 2, 3])).w
+    for size in (0.4, 1.0, 1e3):
+        assert shifted_bound(program, state, w, np.array([0.0, size, size, size])) <= optimum
+
+
+def test_a_large_ridge_of_one_feature_does_not_drown_the_others() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)) * np.array([1.0, 1.0, 1e-6])
+    ridge = np.array([0.01, 0.01, 10.0])
+    program = Program(X, X[:, 0] + rng.normal(size=30), l0=0.01, ridge=ridge)
+    state = np.array([0, 0, 1], dtype=np.int8)
+    gram = X[:, :2].T @ X[:, :2] / 30.0
+    shift = np.array([1.0, 1.0, 0.0]) * 0.9 * np.linalg.eigvalsh(gram)[0]
+    bound = shifted_bound(program, state, refit(program, np.arange(3)).w, shift)
+    assert math.isfinite(bound)
+    assert bound <= best_in_node(program, state)
+
+
+def test_the_level_of_the_response_costs_nothing_with_an_intercept() -> None:
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(30, 3)), rng.normal(size=30)
+    state, shift = np.zeros(3, dtype=np.int8), np.full(3, 0.1)
+    bounds = []
+    for level in (0.0, 1e6):
+        program = Program(X, X[:, 0] + noise + level, l0=0.1, ridge=0.1, fit_intercept=True)
+        bounds.append(shifted_bound(program, state, refit(program, np.arange(3)).w, shift))
+    # Charged by its rounding: 2^-48 of 1e6, not by its size.
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-6)

@@ -134,11 +134,13 @@ def check(matrix: Matrix, X: list[list[Fraction]]) -> None:
     columns = list(zip(*X, strict=True))
     for norm, column in zip(matrix.norms, columns, strict=True):
         assert Fraction(norm) ** 2 >= dot(column, column)
-    for a in vectors():
-        scores, radius = matrix.scores(a), matrix.score_radius(a)
+    many = np.stack(vectors())
+    rows = zip(matrix.scores_many(many), matrix.score_radius_many(many), strict=True)
+    for a, together in zip(many, rows, strict=True):
         weights = exact(a)
-        for score, allowed, column in zip(scores, radius, columns, strict=True):
-            assert abs(Fraction(score) - dot(column, weights)) <= Fraction(allowed)
+        for scores, radius in ((matrix.scores(a), matrix.score_radius(a)), together):
+            for score, allowed, column in zip(scores, radius, columns, strict=True):
+                assert abs(Fraction(score) - dot(column, weights)) <= Fraction(allowed)
     rng = np.random.default_rng(6)
     for w in (rng.normal(size=3), 1e-200 * rng.normal(size=3), 1e120 * rng.normal(size=3)):
         index = np.array([4, 0, 3])
@@ -219,16 +221,21 @@ def test_any_floats(columns: list[list[float]], a: list[float], scale: list[floa
         (StandardizedMatrix(base, center, spread), center, spread),
     ):
         with np.errstate(all="ignore"):
-            scores, radius = matrix.scores(np.array(a)), matrix.score_radius(np.array(a))
+            one, rows = np.array(a), np.array([a])
+            pairs = (
+                (matrix.scores(one), matrix.score_radius(one)),
+                (matrix.scores_many(rows)[0], matrix.score_radius_many(rows)[0]),
+            )
             norms = matrix.norms
         for j in range(2):
             column = [(Fraction(x) - Fraction(shift[j])) / Fraction(size[j]) for x in X[:, j]]
             if np.isfinite(norms[j]):
                 assert Fraction(norms[j]) ** 2 >= dot(column, column)
-            # An overflow shows in the score (bounds then take nothing from it) or the radius.
-            if np.isfinite(radius[j]) and np.isfinite(scores[j]):
-                error = abs(Fraction(scores[j]) - dot(column, exact(a)))
-                assert error <= Fraction(radius[j])
+            for scores, radius in pairs:
+                # An overflow shows in the score (bounds then take nothing from it) or the radius.
+                if np.isfinite(radius[j]) and np.isfinite(scores[j]):
+                    error = abs(Fraction(scores[j]) - dot(column, exact(a)))
+                    assert error <= Fraction(radius[j])
 
 
 @pytest.mark.parametrize("data", cases())

@@ -67,9 +67,7 @@ class ShiftedBounds:
         self._centred = self._rows
         if program.fit_intercept:
             self._centred = self._rows - (self._rows @ p)[:, None]
-        lengths = np.sqrt(np.square(self._centred) @ p)
-        # Powers of 2 take the columns to about unit length, exactly: their units do not matter.
-        self._unit = np.exp2(-np.round(np.log2(np.where(lengths > 0.0, lengths, 1.0))))
+        self._spread = np.square(self._centred) @ p
         self._gram = gram
 
     def expect(self, entries: int) -> None:
@@ -85,6 +83,7 @@ class ShiftedBounds:
         ridge = program.ridges[live] + d
         ridge = ridge - 2.0**-50 * (program.ridges[live] + np.abs(d))
         possible = program.loss.name == "squared" and program.ball is None
+        possible = possible and program.matrix.elementwise
         if not possible or np.any(ridge <= 0.0) or not self._convex(live, d):
             return -math.inf
         with np.errstate(over="ignore", invalid="ignore"):
@@ -126,15 +125,19 @@ class ShiftedBounds:
         size = np.abs(z) + np.abs(program.y) + np.abs(t)
         slip = off + 2.0**-48 * size
         if program.fit_intercept:
-            level = float(np.sum(program.F.p * raw))
-            spread = float(np.sum(program.F.p * (np.abs(raw) + slip))) * MORE
-            shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * spread
-            slip = slip + shared + np.abs(t - (raw - level)) + 2.0**-48 * (np.abs(raw) + abs(level))
+            mean = float(np.sum(program.F.p * raw))
+            whole = float(np.sum(program.F.p * (np.abs(raw) + slip))) * MORE
+            shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * whole
+            slip = slip + shared + np.abs(t - (raw - mean)) + 2.0**-48 * (np.abs(raw) + abs(mean))
         apart = norm_up(root * slip)
         conjugate, ceiling = charged_conjugate(program, t)
-        target = np.abs(program.y) if program.offset is None else np.abs(program.y - program.offset)
-        sizes = norm_up(root * np.abs(t)) + norm_up(root * target) + apart
-        conjugate = up(conjugate + apart * sizes * MORE)
+        target = program.y if program.offset is None else program.y - program.offset
+        level = float(program.F.p @ target) if program.fit_intercept else 0.0
+        spread = norm_up(root * (np.abs(target - level) + 2.0**-50 * np.abs(target)))
+        sizes = norm_up(root * np.abs(t)) + spread * MORE + apart
+        # Both gradients are balanced, so the level of the response counts by rounding alone.
+        tilt = abs(float(program.F.p @ t)) + gamma(program.n + 8) * float(program.F.p @ np.abs(t))
+        conjugate = up(conjugate + (apart * sizes + 2.0 * abs(level) * tilt) * MORE)
         weighted = program.weights * t
         scores = (self._rows[live] @ weighted) / program.mass
         norms, length = program.matrix.norms[live], norm_up(weighted)
@@ -145,23 +148,29 @@ class ShiftedBounds:
 
     def _convex(self, live: Index, d: Vector) -> bool:
         """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
-        n, count, unit = self.program.n, len(live), self._unit[live]
+        n, count = self.program.n, len(live)
         if self._gram is None:
             matrix = self._products(live)
         else:
             matrix = self._gram.ravel().take(live[:, None] * self._gram.shape[1] + live)
-        matrix = (matrix * unit * unit[:, None]).T
-        d = d * np.square(unit)
-        trace = float(np.sum(self._power[live] * np.square(unit))) * MORE
-        # Products and sums of n terms, centring, roots, and the entries themselves.
-        formed = 4.0 * gamma(n + 32) * trace
-        diagonal = np.einsum("ii->i", matrix)
-        diagonal -= d
-        total = float(np.sum(np.abs(diagonal))) * MORE
-        slack = formed + 4.0 * gamma(count + 8) * (total + float(np.sum(np.abs(d)))) + count * TINY
-        diagonal -= slack
-        _, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        return int(failed) == 0
+        # Powers of 2 take the diagonal to about 1, exactly: the columns' units do not matter.
+        size = self._spread[live] + np.abs(d)
+        unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = (matrix * unit * unit[:, None]).T
+            d = d * np.square(unit)
+            trace = float(np.sum(self._power[live] * np.square(unit))) * MORE
+            # Products and sums of n terms, centring, roots, the entries themselves, underflow.
+            formed = 4.0 * gamma(n + 32) * trace
+            formed += (n + 8) * TINY * float(np.sum(np.square(unit)))
+            diagonal = np.einsum("ii->i", matrix)
+            diagonal -= d
+            total = float(np.sum(np.abs(diagonal))) * MORE
+            total += float(np.sum(np.abs(d)))
+            diagonal -= formed + 4.0 * gamma(count + 8) * total + count * TINY
+        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        # Not every LAPACK takes a pivot that is no number for a failure.
+        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
 
     def _products(self, live: Index) -> Vector:
         """The Gram matrix of some of the centred columns."""

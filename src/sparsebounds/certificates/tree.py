@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +107,7 @@ class Tree:
             return "it names a feature that it does not decide about"
         if len(np.unique(self.parent)) < len(self.parent):
             return "a node is split twice"
-        if np.any(self.parent > 2 * np.arange(len(self.parent))):
+        if np.any(self.parent < 0) or np.any(self.parent > 2 * np.arange(len(self.parent))):
             return "a node is split before it is made"
         return None
 
@@ -136,11 +137,13 @@ class Tree:
                 waiting[1 + 2 * int(split[node]) + side] = child
 
 
-def tree_bound(program: Program, tree: Tree, gram: Vector | None = None) -> float:
+def tree_bound(
+    program: Program, tree: Tree, proved: Mapping[int, float] = MappingProxyType({})
+) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof. `gram` is that of the centred columns kept,
-    where it is at hand.
+    TreeError, with a clause, where it is no proof. `proved` are the bounds of shifted leaves that
+    the caller has evaluated already.
     """
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
@@ -153,24 +156,28 @@ def tree_bound(program: Program, tree: Tree, gram: Vector | None = None) -> floa
         lower = float(np.min(forced.inside[removed[forced.features]]))
     reduced = program.restricted(tree.kept)
     columns = reduced.matrix.columns(np.arange(reduced.m))
-    shifted = ShiftedBounds(reduced, columns, gram) if tree.shifts else None
+    left = [shift for node, shift in tree.shifts.items() if node not in proved]
+    shifted = ShiftedBounds(reduced, columns) if left else None
     if shifted is not None:
-        shifted.expect(sum(len(shift.diagonal) ** 2 for shift in tree.shifts.values()))
+        shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
     ends = np.cumsum(np.maximum(tree.counts, 0))
     batch: list[tuple[int, States, Index, bool]] = []
     for item in tree.nodes(reduced):
         if item[3] or len(item[2]):
             batch.append(item)
         if len(batch) == BATCH:
-            lower = min(lower, _least(reduced, columns, shifted, tree, ends, batch))
+            lower = min(lower, _least(reduced, columns, shifted, proved, tree, ends, batch))
             batch = []
-    return min(lower, _least(reduced, columns, shifted, tree, ends, batch)) if batch else lower
+    return (
+        min(lower, _least(reduced, columns, shifted, proved, tree, ends, batch)) if batch else lower
+    )
 
 
 def _least(
     program: Program,
     columns: Vector,
     shifted: ShiftedBounds | None,
+    proved: Mapping[int, float],
     tree: Tree,
     ends: Index,
     batch: list[tuple[int, States, Index, bool]],
@@ -195,11 +202,13 @@ def _least(
             raise TreeError("a node fixes a feature that is decided already")
         for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
             least = min(least, float(np.min(forced[row, features], initial=np.inf)))
-        if leaf and shift is not None and shifted is not None:
-            after = state.copy()
-            after[inside], after[outside] = 1, -1
-            # The node's own dual vector is a bound too, weaker where the shift is sound.
-            least = min(least, max(shift.bound(shifted, after), float(bounds.lower[row])))
+        if not leaf or shift is None:
+            continue
+        after = state.copy()
+        after[inside], after[outside] = 1, -1
+        better = proved[node] if shifted is None or node in proved else shift.bound(shifted, after)
+        # The node's own dual vector is a bound too, weaker where the shift is sound.
+        least = min(least, max(better, float(bounds.lower[row])))
     return least
 
 

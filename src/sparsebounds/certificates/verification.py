@@ -113,6 +113,13 @@ def verify(
                 lower,
                 upper,
             )
+    if lower > upper:
+        return _refused(
+            f"its lower bound {lower:.12g} lies above the objective {upper:.12g} of its model, "
+            "which cannot be",
+            lower,
+            upper,
+        )
     return Verdict(True, lower, upper, _proved(certificate, program, lower, upper))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds.bounds.many import States
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.penalty import WorkingPenalty
 
@@ -47,13 +47,14 @@ class BallBounder(Bounder):
         w = np.where(state < 0, 0.0, nodes.w[row])
         return np.where(state < 0, 0.0, self._with_ridge(state, eta).weights(w))
 
-    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
+    def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
         state, w = nodes.state[row], nodes.w[row]
         feature = self.splitting(state, self.weights(nodes, row), np.abs(nodes.gradient[row]))
-        out = w.copy()
-        if feature >= 0:
-            out[feature] = 0.0
-        return feature, (out, w)
+        if feature < 0:
+            return None
+        starts = np.stack((w, w))
+        starts[1, feature] = 0.0
+        return Split(np.array([feature]), np.array([1]), starts)
 
     def _with_ridge(self, state: States, ridge: float) -> WorkingPenalty:
         return self.penalty(state, np.full(self.program.m, ridge))

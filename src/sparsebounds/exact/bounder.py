@@ -59,7 +59,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Shifted:
-    """A node closed by `bounds.shifted_bound`: where, with which diagonal, and the bound."""
+    """A node closed by a shifted bound: where, with which diagonal, and the bound, proved."""
 
     w: Vector
     diagonal: Vector
@@ -111,15 +111,20 @@ class Bounder(ABC):
         """The relaxed u of a node; 0 for features that are out."""
 
     @abstractmethod
-    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
-        """The feature to split a node on (-1: all are decided), where to start with it out, in."""
-
     def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
-        """How to split a node that has to reach `cutoff`; None where all features are decided."""
-        feature, (out, into) = self.children(nodes, row)
-        if feature < 0:
-            return None
-        return Split(np.array([feature]), np.array([1]), np.stack((into, out)))
+        """How to split a node that has to reach `cutoff`; None where all features are decided.
+
+        On one feature where the cutoff is infinite.
+        """
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """What it has learned that decides what it does next: (Newton steps, failed shifts)."""
+        return self.steps, 0
+
+    @memory.setter
+    def memory(self, memory: tuple[int, int]) -> None:
+        self.steps = memory[0]
 
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
         """A bound that closes a node by moving curvature into the ridge, where there is one."""

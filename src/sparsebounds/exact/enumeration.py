@@ -181,10 +181,11 @@ class Enumeration:
         state, w, b = [], [], []
         for node in chosen:
             parent = self._open[node][1]
-            feature, starts = self.bounder.children(parent, 0)
-            for side, begin in zip((-1, 1), starts, strict=True):
+            split = self.bounder.split(parent, 0, np.inf)
+            assert split is not None
+            for side, begin in zip((1, -1), split.w, strict=True):
                 child = parent.state[0].copy()
-                child[feature] = side
+                child[split.features[0]] = side
                 state.append(child)
                 w.append(begin)
                 b.append(parent.b[0])

@@ -12,16 +12,13 @@ from sparsebounds._array import Index, Vector
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.exact.ball import BallBounder
-from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.dial import Outlook
 from sparsebounds.exact.ridge import RidgeBounder
 from sparsebounds.exact.search import BranchAndBound, SearchProgress
-from sparsebounds.exact.shift import Shifter
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
-from sparsebounds.relaxation.smooth import GramPart
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -61,13 +58,8 @@ class ExactSearch:
         self.kept = self._in_doubt(relaxed, model) if saved is None else saved.tree.kept
         self.reduced = program.restricted(self.kept)
         price = self._price(relaxed, model) if saved is None else saved.price
-        bounder: Bounder
-        self._shifter: Shifter | None = None
-        if program.ball is None:
-            bounder = RidgeBounder(self.reduced, price)
-            self._shifter = bounder.shifter
-        else:
-            bounder = BallBounder(self.reduced, price)
+        ridge = program.ball is None
+        bounder = (RidgeBounder if ridge else BallBounder)(self.reduced, price)
 
         def slack(upper: float) -> float:
             return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
@@ -78,13 +70,12 @@ class ExactSearch:
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
-            if self._shifter is not None:
-                self._shifter.failures = saved.failures
             return
         state = np.zeros((1, self.reduced.m), dtype=np.int8)
         state[:, self.reduced.always] = 1
         start, b = relaxed.w[self.kept][None], np.array([relaxed.b])
-        self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
+        with np.errstate(all="ignore"):
+            self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
 
     def run(
         self,
@@ -93,10 +84,12 @@ class ExactSearch:
         report: Callable[[SearchProgress], None] | None = None,
         checkpoint: Checkpoint | None = None,
         better: Callable[[], Model] | None = None,
+        half: Callable[[], bool] = lambda: False,
     ) -> Proof:
         """Search until done or stopped; Ctrl-C stops it. The proof holds wherever it stops.
 
-        `better` is asked for a model, once, when the search turns out to be a long one.
+        `better` is asked for a model, once: after LONG nodes, for the search; else when it is
+        `half` over or stopped, for the answer alone, so that the nodes do not depend on time.
         """
 
         def batch_done(now: SearchProgress) -> None:
@@ -105,14 +98,26 @@ class ExactSearch:
             if report is not None:
                 report(now)
 
-        with contextlib.suppress(KeyboardInterrupt):
-            self.search.run(stop, min(node_limit, LONG), batch_done)
-            if better is not None and len(self.search.places) and not stop():
-                self._offer(better())
+        other: Model | None = None
+        with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
+            first = min(node_limit, LONG)
+            self.search.run(lambda: stop() or half(), first, batch_done)
+            if better is not None and self.open and not stop():
+                other = better()
+                if self.search.nodes >= LONG:
+                    self._offer(other)
             self.search.run(stop, node_limit, batch_done)
         if checkpoint is not None:
             checkpoint.save(self.state())
-        return self.proof()
+        try:
+            return self.proof(other)
+        except KeyboardInterrupt:
+            return self._proof(other, -np.inf)
+
+    @property
+    def open(self) -> int:
+        """Nodes left."""
+        return 0 if self.search.open is None else len(self.search.open)
 
     def _offer(self, model: Model) -> None:
         """Take a model over if it is better and has no feature that is proved out."""
@@ -123,37 +128,45 @@ class ExactSearch:
         """What another search can go on from."""
         search = self.search
         assert search.open is not None
+        steps, failures = search.bounder.memory
         return SearchState(
-            tree=search.record.tree(self.kept, self.removal),
+            tree=self._tree(),
             model=search.incumbent,
-            open=search.open,
-            places=search.places,
+            open=search.open.nodes,
+            places=search.open.places,
             closed=search.closed,
             nodes=search.nodes,
-            steps=search.bounder.steps,
-            failures=0 if self._shifter is None else self._shifter.failures,
+            steps=steps,
+            failures=failures,
             seconds=search.seconds,
             price=search.bounder.price,
             outlook=search.outlook,
         )
 
-    def proof(self) -> Proof:
-        """What the tree proves as it stands."""
+    def proof(self, other: Model | None = None) -> Proof:
+        """What the tree proves as it stands, and the best model, or `other` if that is better."""
+        with np.errstate(all="ignore"):
+            return self._proof(other, tree_bound(self.program, self._tree(), self._proved))
+
+    def _proof(self, other: Model | None, lower: float) -> Proof:
         found = self.search.incumbent
         model = Model(found.value, self._whole(found.w), found.b, found.eta)
-        tree = self.search.record.tree(self.kept, self.removal)
-        smooth = self.search.bounder.smooth
-        gram = smooth.gram if isinstance(smooth, GramPart) else None
-        lower = tree_bound(self.program, tree, gram)
         return Proof(
-            model=model,
-            tree=tree,
+            model=model if other is None or model.value <= other.value else other,
+            tree=self._tree(),
             lower=lower,
             nodes=self.search.nodes,
-            open=len(self.search.places),
+            open=self.open,
             newton_steps=self.search.bounder.steps,
             outlook=self.search.outlook,
         )
+
+    @property
+    def _proved(self) -> dict[int, float]:
+        return self.search.record.proved
+
+    def _tree(self) -> Tree:
+        return self.search.record.tree(self.kept, self.removal)
 
     def _in_doubt(self, relaxed: Relaxation, model: Model) -> Index:
         """The features whose removal the relaxation does not prove."""

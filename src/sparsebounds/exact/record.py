@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.certificates.tree import Shift, Tree
+from sparsebounds.exact.bounder import Shifted
 
 Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]
 """(features, coefficients, intercept) from which a node's dual vector is formed."""
@@ -26,6 +27,8 @@ class Record:
     duals: list[Dual | None] = field(default_factory=lambda: [None])
     shifts: dict[int, Shift] = field(default_factory=dict)
     fixed: list[Index] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64)])
+    proved: dict[int, float] = field(default_factory=dict)
+    """The bounds of shifted leaves, as the proof evaluates them."""
 
     def split(self, node: int, feature: int) -> tuple[int, int]:
         """Two new nodes: the feature out, and in."""
@@ -40,12 +43,14 @@ class Record:
         support = np.flatnonzero(w)
         self.duals[node] = support.astype(np.int32), w[support], float(b)
 
-    def shift(self, node: int, w: Vector, diagonal: Vector) -> None:
-        """A node closed by `shifted_bound`: the coefficients and the diagonal, 0 but where open."""
+    def shift(self, node: int, found: Shifted) -> None:
+        """A node closed by a shifted bound; the diagonal is 0 but where open."""
+        w, diagonal = found.w, found.diagonal
         support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
         self.shifts[node] = Shift(
             support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
         )
+        self.proved[node] = found.lower
 
     def fix(self, node: int, inside: Index, outside: Index) -> None:
         """Features that the node's dual vector fixes."""
@@ -60,6 +65,7 @@ class Record:
         del self.parent[splits:], self.feature[splits:]
         del self.duals[1 + 2 * splits :], self.fixed[1 + 2 * splits :]
         self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
+        self.proved = {node: bound for node, bound in self.proved.items() if node <= 2 * splits}
 
     def tree(self, kept: Index, removal: Vector) -> Tree:
         """The proof."""

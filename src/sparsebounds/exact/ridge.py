@@ -37,7 +37,8 @@ class RidgeBounder(Bounder):
 
     def __init__(self, program: Program, price: float) -> None:
         super().__init__(program, price)
-        self.shifter = Shifter(program, self.columns)
+        gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
+        self.shifter = Shifter(program, self.columns, gram)
         self.root = np.sqrt(program.ridges)
         self.kink = np.full(program.m, np.inf) if self.beta is None else self.root * self.beta
 
@@ -171,12 +172,6 @@ class RidgeBounder(Bounder):
         u[some] = self.penalty(state, self.program.ridges).part(some).weights(w[some])
         return u
 
-    def children(self, nodes: Bounded, row: int) -> tuple[int, tuple[Vector, Vector]]:
-        split = self._halves(nodes, row, self._piece(nodes, row))
-        if split is None:
-            return -1, (nodes.w[row], nodes.w[row])
-        return int(split.features[0]), (split.w[1], split.w[0])
-
     def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
         piece = self._piece(nodes, row)
         if piece is None or self.beta is None:
@@ -222,6 +217,14 @@ class RidgeBounder(Bounder):
         starts[-1, active] = piece.moved(places[sides < 0], places[sides > 0])
         starts = np.where(self.program.positive, np.maximum(starts, 0.0), starts)
         return Split(active[places], sides, starts)
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        return self.steps, self.shifter.failures
+
+    @memory.setter
+    def memory(self, memory: tuple[int, int]) -> None:
+        self.steps, self.shifter.failures = memory
 
     def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
         state, smooth = nodes.state[row], self.smooth

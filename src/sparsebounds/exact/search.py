@@ -13,6 +13,7 @@ from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.checkpoint import SearchState
 from sparsebounds.exact.dial import Outlook, outlook
+from sparsebounds.exact.frontier import Frontier
 from sparsebounds.exact.record import Record
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
@@ -66,8 +67,7 @@ class BranchAndBound:
         """What a bound may be below the incumbent's value and still close a node."""
 
         self.record = Record()
-        self.open: Bounded | None = None
-        self.places = np.zeros(0, dtype=np.int64)
+        self.open: Frontier | None = None
         self.closed = np.inf
         """The smallest bound of the nodes closed."""
 
@@ -85,20 +85,20 @@ class BranchAndBound:
     @property
     def lower(self) -> float:
         """What the tree proves so far, before rounding."""
-        opened = np.inf if self.open is None else float(np.min(self.open.lower, initial=np.inf))
-        return min(self.closed, opened, self.incumbent.value)
+        opened = np.zeros(0) if self.open is None else self.open.nodes.lower
+        return min(self.closed, float(np.min(opened, initial=np.inf)), self.incumbent.value)
 
     def start(self, root: Bounded) -> None:
         """The root node, bounded."""
         self.nodes = 1
         self.outlook = outlook(self.bounder, root, self.incumbent, self.cutoff)
-        self.open, self.places = self._settle(root, np.zeros(1, dtype=np.int64))
+        self.open = Frontier(*self._settle(root, np.zeros(1, dtype=np.int64)))
 
     def resume(self, state: SearchState) -> None:
         """Where another search stood."""
-        self.record, self.open, self.places = Record.of(state.tree), state.open, state.places
+        self.record, self.open = Record.of(state.tree), Frontier(state.open, state.places)
         self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
-        self.bounder.steps, self.outlook = state.steps, state.outlook
+        self.bounder.memory, self.outlook = (state.steps, state.failures), state.outlook
 
     def run(
         self,
@@ -110,12 +110,12 @@ class BranchAndBound:
         began = time.perf_counter() - self.seconds
         while self._close_open() and not stop() and self.nodes < node_limit:
             assert self.open is not None
-            before = self.open, self.places, self.record.splits, self.closed, self.nodes
+            before = self.record.splits, self.closed, self.nodes, self.bounder.memory
             try:
                 self._expand()
             except KeyboardInterrupt:
                 # Half a batch proves nothing: back to where it began.
-                self.open, self.places, splits, self.closed, self.nodes = before
+                splits, self.closed, self.nodes, self.bounder.memory = before
                 self.record.forget(splits)
                 raise
             self.seconds = time.perf_counter() - began
@@ -124,40 +124,41 @@ class BranchAndBound:
 
     def progress(self) -> SearchProgress:
         """Where the search stands."""
-        upper, count = self.incumbent.value, len(self.places)
+        upper, count = self.incumbent.value, 0 if self.open is None else len(self.open)
         return SearchProgress(self.nodes, count, upper, self.lower, self.seconds, self.outlook)
 
     def _close_open(self) -> bool:
         """Close open nodes that a better incumbent has settled; whether any are left."""
         assert self.open is not None
-        live = self.open.lower < self.cutoff
+        lower = self.open.nodes.lower
+        live = lower < self.cutoff
         if not live.all():
-            self.closed = min(self.closed, float(np.min(self.open.lower[~live])))
-            self.open, self.places = self.open.take(np.flatnonzero(live)), self.places[live]
-        return len(self.places) > 0
+            self.closed = min(self.closed, float(np.min(lower[~live])))
+            self.open.keep(live)
+        return len(self.open) > 0
 
-    def _choice(self) -> Index:
+    def _choice(self, nodes: Bounded, places: Index) -> Index:
         """The nodes to split: those of least bound, or the newest where memory is short."""
-        assert self.open is not None
-        size = min(BATCH, len(self.places))
-        if self.open.bytes > MEMORY:
-            return np.argpartition(-self.places, size - 1)[:size]
-        return np.argpartition(self.open.lower, size - 1)[:size]
+        size = min(BATCH, len(places))
+        if nodes.bytes > MEMORY:
+            return np.argpartition(-places, size - 1)[:size]
+        return np.argpartition(nodes.lower, size - 1)[:size]
 
     def _expand(self) -> None:
         assert self.open is not None
-        chosen = self._choice()
+        opened, places = self.open.nodes, self.open.places
+        chosen = self._choice(opened, places)
         state: list[States] = []
         w: list[Vector] = []
         b: list[float] = []
         at: list[int] = []
         for row in chosen:
-            split = self.bounder.split(self.open, row, self.cutoff)
+            split = self.bounder.split(opened, row, self.cutoff)
             if split is None:
                 # Every feature is decided, and the bound is as high as float64 takes it.
-                self.closed = min(self.closed, float(self.open.lower[row]))
+                self.closed = min(self.closed, float(opened.lower[row]))
                 continue
-            left, node = self.open.state[row].copy(), int(self.places[row])
+            left, node = opened.state[row].copy(), int(places[row])
             for feature, side in zip(split.features.tolist(), split.sides.tolist(), strict=True):
                 made = self.record.split(node, feature)
                 child = left.copy()
@@ -168,18 +169,15 @@ class BranchAndBound:
             state.append(left)
             at.append(node)
             w.append(split.w)
-            b += [self.open.b[row]] * len(split.w)
-        rest = np.setdiff1d(np.arange(len(self.places)), chosen)
-        opened, places = self.open.take(rest), self.places[rest]
+            b += [opened.b[row]] * len(split.w)
+        kept, kept_at = opened.take(chosen[:0]), places[:0]
         if state:
             found = self.bounder.bound(
                 np.stack(state), np.concatenate(w), np.array(b), self.cutoff, self.incumbent.value
             )
             self.nodes += len(state)
             kept, kept_at = self._settle(found, np.array(at))
-            opened = opened.joined(kept)
-            places = np.concatenate((places, kept_at))
-        self.open, self.places = opened, places
+        self.open.replace(chosen, kept, kept_at)
 
     def _settle(self, nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
         """Record the bounds, look for models, close nodes, fix features in those that stay open."""
@@ -209,7 +207,7 @@ class BranchAndBound:
         for row, node in enumerate(at):
             found = self.bounder.shift(nodes, row, self.cutoff, self.incumbent.value)
             if found is not None:
-                self.record.shift(int(node), found.w, found.diagonal)
+                self.record.shift(int(node), found)
                 self.closed = min(self.closed, found.lower)
                 live[row] = False
         return nodes.take(np.flatnonzero(live)), at[live]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._array import Mask, Vector
 from sparsebounds.bounds.many import States
-from sparsebounds.bounds.shifted import KEPT, full_shift
+from sparsebounds.bounds.shifted import KEPT, ShiftedBounds, full_shift
 from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton
@@ -47,11 +47,10 @@ PATIENCE = 12
 class Shifter:
     """Shifts for the nodes of one search, as long as they pay."""
 
-    def __init__(self, program: Program, columns: Vector) -> None:
+    def __init__(self, program: Program, columns: Vector, gram: Vector | None) -> None:
         self.program = program
         self.failures = 0
-        self._power = program.F.p @ np.square(columns)
-        """The columns' mean squares, before they are centred."""
+        self._proofs = None if gram is None else ShiftedBounds(program, columns, gram)
 
     def worthwhile(self, count: int, slack: float) -> bool:
         """Whether to try with so many features left and so many prices to prove."""
@@ -61,14 +60,6 @@ class Shifter:
     def learn(self, closed: bool) -> None:
         """Take note of a success or a failure."""
         self.failures = max(self.failures - 2, -PATIENCE) if closed else self.failures + 1
-
-    def _sound(self, live: Index, inside: Mask, shift: Vector, lent: Vector, size: Vector) -> bool:
-        """Whether what was kept back is many times what a proof of convexity gives to rounding."""
-        count, unit = len(live), 1.0 / (size + lent)
-        rounding = (self.program.n + count + 64) * np.finfo(float).eps
-        kept = np.concatenate((SPARED * shift * unit[~inside], lent[inside] * unit[inside]))
-        slack = 8.0 * rounding * (float(np.sum(self._power[live] * unit)) + count)
-        return bool(np.min(kept) > 100.0 * slack)
 
     def close(
         self,
@@ -80,15 +71,14 @@ class Shifter:
         cutoff: float,
         upper: float,
     ) -> Shifted | None:
-        """The shifted bound where it reaches the cutoff: in plain floating point, as all bounds
-        of the search, but with a shift that `shifted_bound` will find sound."""
+        """The shifted bound where it is proved to reach the cutoff."""
+        assert self._proofs is not None
         live = np.flatnonzero(state >= 0)
         inside, ridge = state[live] > 0, self.program.ridges[live]
         lent = np.where(inside, (1.0 - KEPT) * ridge, 0.0)
         matrix = smooth.curbed(live, -lent).gram
         shift = _diagonal(matrix.T, ~inside, w[live], u[live])
-        size = np.diagonal(matrix) - lent
-        if shift is None or not self._sound(live, inside, shift, lent, size):
+        if shift is None:
             return None
         diagonal = np.zeros(self.program.m)
         diagonal[live[~inside]] = shift
@@ -115,7 +105,8 @@ class Shifter:
             return None
         best = np.zeros(self.program.m)
         best[live] = found.best.w
-        return Shifted(best, diagonal, found.dual)
+        proved = self._proofs.bound(state, best, diagonal)
+        return Shifted(best, diagonal, proved) if proved >= cutoff else None
 
 
 def _diagonal(matrix: Vector, opened: Mask, w: Vector, u: Vector) -> Vector | None:

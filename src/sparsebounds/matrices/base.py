@@ -34,6 +34,9 @@ class Matrix(ABC):
     entry_roundings: int = 0
     """Relative roundings already in each entry that `columns` returns."""
 
+    elementwise: bool = True
+    """Whether these are all the error that an entry has."""
+
     @property
     def entries(self) -> int:
         """Entries read in one pass."""

@@ -18,6 +18,8 @@ from sparsebounds.matrices.base import Matrix, Words, norms_from_squares, words
 class LowRankMatrix(Matrix):
     """The product of `left` (n x r) and `right` (r x m), of which views are kept."""
 
+    elementwise = False
+
     def __init__(self, left: Vector, right: Vector) -> None:
         self.left = left
         self.right = right

@@ -23,6 +23,7 @@ class StandardizedMatrix(Matrix):
         self.center = center
         self.scale = scale
         self.shape = base.shape
+        self.elementwise = base.elementwise
 
     @property
     def passes(self) -> float:  # type: ignore[override]
@@ -49,6 +50,21 @@ class StandardizedMatrix(Matrix):
         size = up(up(self.base.norms * total) + up(np.abs(self.center) * total))
         error = up(inner + up(up(np.abs(self.center) * up(gamma(n) * total)) + up(4.0 * U * size)))
         return up(up(error / self.scale) * (1.0 + 8.0 * U) + 4.0 * TINY)
+
+    def scores_many(self, a: Vector) -> Vector:
+        totals = np.sum(a, axis=1)[:, None]
+        scores: Vector = (self.base.scores_many(a) - self.center * totals) / self.scale
+        return scores
+
+    def score_radius_many(self, a: Vector) -> Vector:
+        # As above, with a few more roundings of single operations.
+        n, more = self.shape[0], 1.0 + 2.0**-40
+        total = np.sum(np.abs(a), axis=1)[:, None] * (1.0 + 2.0 * gamma(n + 8))
+        inner = self.base.score_radius_many(a)
+        size = (self.base.norms + np.abs(self.center)) * total
+        error = inner + np.abs(self.center) * (gamma(n) * total) + 4.0 * U * size
+        radius: Vector = error * more / self.scale * more + 8.0 * TINY
+        return radius
 
     def columns(self, index: Index) -> Vector:
         return (self.base.columns(index) - self.center[index]) / self.scale[index]

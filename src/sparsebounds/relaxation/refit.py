@@ -49,6 +49,8 @@ class Model:
         return np.flatnonzero(self.w)
 
 
+# Overflow far from the solution is an infinite value, not news for the user.
+@np.errstate(all="ignore")
 def refit(
     program: Program,
     support: Index,
