@@ -1,0 +1,256 @@
+"""How a model predicts rows: scores and charts.
+
+numbers    observed against predicted, residuals against predicted, their histogram. For counts
+           the residuals are Pearson's, (y - p) / sqrt(p).
+classes    the ROC curve, predictions by class and, for the logistic loss, calibration: mean
+           predicted chance against the share observed, in bins of equal numbers of rows
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._array import Vector
+from sparsebounds._scores import Predicted, Scores, chance
+from sparsebounds.program import Program
+from sparsebounds.report.charts import BLUE, FAINT, ORANGE, figure, plain
+from sparsebounds.report.parts import Block, Cell, Chart, Table, Text
+
+MOST_POINTS = 2000
+"""Points of a scatter plot, drawn at random where there are more rows."""
+
+BINS, LEAST_ROWS = 10, 8
+"""Of the calibration: bins at most, and rows in each at least."""
+
+
+def scores_block(sides: Mapping[str, Scores]) -> Table:
+    """One row a score, one column a set of rows."""
+    names = next(iter(sides.values()))
+    rows = [
+        (
+            Cell(name),
+            *(
+                Cell(_score(scores.get(name, math.nan)), scores.get(name))
+                for scores in sides.values()
+            ),
+        )
+        for name in names
+    ]
+    return Table((("score", False), *((side, True) for side in sides)), rows)
+
+
+def diagnostics(program: Program, rows: Predicted, target: str, who: str) -> list[Block]:
+    """The charts; `who` says which rows, as in "48 rows held out"."""
+    if program.classes is not None:
+        return _of_classes(program, rows, who)
+    return _of_numbers(program, rows, target, who)
+
+
+def _of_numbers(program: Program, rows: Predicted, target: str, who: str) -> list[Block]:
+    counts = program.loss.name == "poisson"
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.exp(rows.z) if counts else rows.z
+        residual = (rows.y - mean) / np.sqrt(mean) if counts else rows.y - mean
+    some = _sample(len(mean))
+    part = "" if len(some) == len(mean) else f" {len(some)} of them are drawn, chosen at random."
+    ends = [float(min(mean[some].min(), rows.y[some].min()))]
+    ends.append(float(max(mean[some].max(), rows.y[some].max())))
+    dots = {"mode": "markers", "marker": {"color": BLUE, "size": 6, "opacity": 0.65}}
+    label = plain(target)
+    name = "Pearson residual" if counts else "observed − predicted"
+    observed = figure(
+        [
+            _line(ends, ends),
+            {
+                **dots,
+                "x": mean[some],
+                "y": rows.y[some],
+                "hovertemplate": "predicted %{x:.4g}, observed %{y:.4g}<extra></extra>",
+            },
+        ],
+        f"predicted {label}",
+        f"observed {label}",
+        showlegend=False,
+    )
+    span = [float(mean[some].min()), float(mean[some].max())]
+    against = figure(
+        [
+            _line(span, [0.0, 0.0]),
+            {
+                **dots,
+                "x": mean[some],
+                "y": residual[some],
+                "hovertemplate": "predicted %{x:.4g}, residual %{y:.4g}<extra></extra>",
+            },
+        ],
+        f"predicted {label}",
+        name,
+        showlegend=False,
+    )
+    counted = figure(
+        [_histogram(residual, rows.weights, "residuals", BLUE)], name, "rows", bargap=0.04
+    )
+    return [
+        Chart("observed", "Observed against predicted", observed, f"{who}.{part}", half=True),
+        Chart("residuals", "Residuals", against, f"{who}.{part}", half=True),
+        Chart("histogram", "Distribution of the residuals", counted, f"{who}.", half=True),
+    ]
+
+
+def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
+    from sklearn.metrics import roc_curve
+
+    assert program.classes is not None
+    truth, first, second = rows.positive, *program.classes
+    if truth.all() or not truth.any():
+        return [Text(f"The {who} are of one class, so that there is no ROC curve.")]
+    wrong, right, _ = roc_curve(truth, rows.z, sample_weight=rows.weights)
+    roc = figure(
+        [
+            _line([0, 1], [0, 1]),
+            {
+                "x": wrong,
+                "y": right,
+                "mode": "lines",
+                "line": {"color": BLUE, "width": 2, "shape": "hv"},
+                "fill": "tozeroy",
+                "fillcolor": "var(--band)",
+                "hovertemplate": "%{y:.0%} found at %{x:.0%} false alarms<extra></extra>",
+            },
+        ],
+        f"share of {plain(first)} taken for {plain(second)}",
+        f"share of {plain(second)} found",
+        xaxis={"range": [-0.01, 1.01], "tickformat": ".0%"},
+        yaxis={"range": [-0.01, 1.01], "tickformat": ".0%"},
+        showlegend=False,
+    )
+    logistic = program.loss.name == "logistic"
+    said = f"predicted chance of {plain(second)}" if logistic else "score"
+    values = chance(rows.z) if logistic else rows.z
+    bins = {"start": 0.0, "end": 1.0, "size": 0.05} if logistic else None
+    parts = [
+        _histogram(
+            values[truth == side], _of(rows.weights, truth == side), plain(label), color, bins
+        )
+        for side, label, color in ((False, first, BLUE), (True, second, ORANGE))
+    ]
+    split = figure(parts, said, "rows", barmode="overlay", bargap=0.04)
+    blocks: list[Block] = [Chart("roc", "ROC curve", roc, f"{who}.", half=True)]
+    if logistic:
+        blocks.append(
+            Chart(
+                "calibration",
+                "Calibration",
+                _calibration(values, truth, rows.weights, plain(second)),
+                f"{who}, in bins of equal numbers of rows. Bars: 95% Wilson intervals.",
+                half=True,
+            )
+        )
+    blocks.append(Chart("split", "Predictions by class", split, f"{who}.", half=True))
+    blocks.append(_confusion(rows, str(first), str(second)))
+    return blocks
+
+
+def _calibration(p: Vector, truth: Any, weights: Vector | None, label: str) -> dict[str, Any]:
+    from scipy.stats import binomtest
+
+    count = int(np.clip(len(p) // LEAST_ROWS, 1, BINS))
+    parts = np.array_split(np.argsort(p, kind="stable"), count)
+    w = np.ones(len(p)) if weights is None else weights
+    x = np.array([np.average(p[part], weights=w[part]) for part in parts])
+    y = np.array([np.average(truth[part], weights=w[part]) for part in parts])
+    tests = [binomtest(int(truth[part].sum()), len(part)) for part in parts]
+    ends = [test.proportion_ci(method="wilson") for test in tests]
+    sizes = [len(part) for part in parts]
+    return figure(
+        [
+            _line([0, 1], [0, 1]),
+            {
+                "x": x,
+                "y": y,
+                "customdata": sizes,
+                "mode": "lines+markers",
+                "line": {"color": BLUE, "width": 1.5},
+                "marker": {"size": 7},
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": np.maximum([end.high for end in ends] - y, 0.0),
+                    "arrayminus": np.maximum(y - [end.low for end in ends], 0.0),
+                    "thickness": 1,
+                    "width": 3,
+                },
+                "hovertemplate": "predicted %{x:.0%}, observed %{y:.0%} of %{customdata} rows"
+                "<extra></extra>",
+            },
+        ],
+        f"predicted chance of {label}",
+        f"observed share of {label}",
+        xaxis={"range": [-0.02, 1.02], "tickformat": ".0%"},
+        yaxis={"range": [-0.02, 1.02], "tickformat": ".0%"},
+        showlegend=False,
+    )
+
+
+def _confusion(rows: Predicted, first: str, second: str) -> Table:
+    """Rows by what they are and what they are taken for."""
+    guess = rows.z > 0
+    cells = [
+        (
+            Cell(f"are {label}"),
+            *(
+                Cell(str(n := int(np.sum((rows.positive == side) & (guess == taken)))), float(n))
+                for taken in (False, True)
+            ),
+        )
+        for side, label in ((False, first), (True, second))
+    ]
+    head = (("rows that", False), (f"taken for {first}", True), (f"taken for {second}", True))
+    return Table(head, cells, note=f"A positive sum is taken for {second}.")
+
+
+def _histogram(
+    values: Vector, weights: Vector | None, name: str, color: str, bins: Any = None
+) -> dict[str, Any]:
+    trace = {
+        "type": "histogram",
+        "x": values,
+        "name": name,
+        "marker": {"color": color},
+        "opacity": 0.7,
+        "hovertemplate": "%{x}: %{y}<extra></extra>",
+    }
+    if bins is not None:
+        trace["xbins"] = bins
+    if weights is not None:
+        trace |= {"y": weights, "histfunc": "sum"}
+    return trace
+
+
+def _line(x: list[float], y: list[float]) -> dict[str, Any]:
+    return {
+        "x": x,
+        "y": y,
+        "mode": "lines",
+        "line": {"color": FAINT, "width": 1, "dash": "dash"},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _of(weights: Vector | None, rows: Any) -> Vector | None:
+    return None if weights is None else weights[rows]
+
+
+def _sample(n: int) -> Any:
+    if n <= MOST_POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, MOST_POINTS, replace=False))
+
+
+def _score(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.4g}"
