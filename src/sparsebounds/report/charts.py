@@ -56,7 +56,8 @@ def figure(
         "layout": {
             "xaxis": {**look, "title": {"text": x}, **(xaxis or {})},
             "yaxis": {**look, "title": {"text": y}, **(yaxis or {})},
-            "margin": {"l": 56, "r": 16, "t": 12, "b": 48},
+            "margin": {"l": 56, "r": 16, "t": 34, "b": 48},
+            "modebar": {"bgcolor": "transparent", "color": FAINT, "activecolor": INK},
             "paper_bgcolor": "transparent",
             "plot_bgcolor": "transparent",
             "font": {"color": INK, "size": 13},
@@ -70,10 +71,13 @@ def figure(
 
 def grid_axis(kind: str, places: Vector) -> dict[str, Any]:
     """The axis of k, or of the price: falling to the right, so that models grow."""
+    low, high = float(np.min(places)), float(np.max(places))
     if kind == "l0":
-        return {"type": "log", "autorange": "reversed"}
-    step = {"tickmode": "linear", "dtick": 1} if np.ptp(places) <= 20 else {}
-    return {"rangemode": "normal", **step}
+        pad = 0.03 + 0.03 * np.log10(high / low)
+        return {"type": "log", "dtick": "D2", "range": [np.log10(high) + pad, np.log10(low) - pad]}
+    pad = 0.3 + 0.01 * (high - low)
+    step = {"tickmode": "linear", "tick0": 0, "dtick": 1} if high - low <= 20 else {}
+    return {"range": [low - pad, high + pad], **step}
 
 
 def grid_title(kind: str) -> str:

@@ -1,7 +1,8 @@
 """How a model predicts rows: scores and charts.
 
-numbers    observed against predicted, residuals against predicted, their histogram. For counts
-           the residuals are Pearson's, (y - p) / sqrt(p).
+numbers    observed against predicted, residuals against predicted, their histogram and their
+           quantiles beside normal ones. For counts the residuals are Pearson's,
+           (y - p) / sqrt(p), and not normal.
 classes    the ROC curve, predictions by class and, for the logistic loss, calibration: mean
            predicted chance against the share observed, in bins of equal numbers of rows
 """
@@ -94,11 +95,38 @@ def _of_numbers(program: Program, rows: Predicted, target: str, who: str) -> lis
     counted = figure(
         [_histogram(residual, rows.weights, "residuals", BLUE)], name, "rows", bargap=0.04
     )
-    return [
+    charts: list[Block] = [
         Chart("observed", "Observed against predicted", observed, f"{who}.{part}", half=True),
         Chart("residuals", "Residuals", against, f"{who}.{part}", half=True),
         Chart("histogram", "Distribution of the residuals", counted, f"{who}.", half=True),
     ]
+    if not counts and len(some) > 1:
+        normal = _normal(residual[some])
+        charts.append(Chart("normal", "Normal quantiles", normal, f"{who}.{part}", half=True))
+    return charts
+
+
+def _normal(residual: Vector) -> dict[str, Any]:
+    """Residuals in order against quantiles of the normal law: on the line where they follow it."""
+    from scipy.stats import probplot
+
+    (x, y), (slope, middle, _) = probplot(residual)
+    ends = [float(x[0]), float(x[-1])]
+    return figure(
+        [
+            _line(ends, [middle + slope * end for end in ends]),
+            {
+                "x": x,
+                "y": y,
+                "mode": "markers",
+                "marker": {"color": BLUE, "size": 6, "opacity": 0.65},
+                "hovertemplate": "quantile %{x:.3g}, residual %{y:.4g}<extra></extra>",
+            },
+        ],
+        "normal quantile",
+        "observed − predicted, in order",
+        showlegend=False,
+    )
 
 
 def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
@@ -138,7 +166,8 @@ def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
         )
         for side, label, color in ((False, first, BLUE), (True, second, ORANGE))
     ]
-    split = figure(parts, said, "rows", barmode="overlay", bargap=0.04)
+    axis = {"range": [0.0, 1.0], "tickformat": ".0%"} if logistic else None
+    split = figure(parts, said, "rows", xaxis=axis, barmode="overlay", bargap=0.04)
     blocks: list[Block] = [Chart("roc", "ROC curve", roc, f"{who}.", half=True)]
     if logistic:
         blocks.append(

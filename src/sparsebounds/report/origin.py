@@ -82,7 +82,7 @@ def data_section(program: Program | None, held: Held | None, origin: Origin) -> 
         blocks.append(_response(program, held, origin.target))
     changed = [one for one in origin.columns if one["categories"] or one["fill"] is not None]
     if changed:
-        kinds = (("column", False), ("became", False), ("gaps were filled with", False))
+        kinds = (("column", False), ("became", False), ("a gap is filled with", False))
         cells = [
             (Cell(str(one["name"])), Cell(_became(one)), Cell(_filled(one["fill"])))
             for one in changed

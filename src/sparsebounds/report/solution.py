@@ -189,7 +189,7 @@ def _folds(folds: Tried | None) -> Section:
         return Section("folds", "Cross-validation", ())
     chart = Chart(
         "folds",
-        f"{folds.score} in the folds",
+        "Scores in the folds",
         folds_chart(folds.results, folds.score, folds.chosen),
         "Means over the folds; bars are one standard error.",
     )

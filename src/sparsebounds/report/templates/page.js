@@ -10,7 +10,7 @@
   const options = {
     displaylogo: false,
     responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
   };
 
   // A figure with the colours of the present style; only keys that name a colour are looked at.
@@ -43,9 +43,16 @@
     asked = theme() === "dark" ? "light" : "dark";
     draw(asked);
   });
-  system.addEventListener("change", () => draw(theme()));
-  window.addEventListener("beforeprint", () => draw("light", 680));
-  window.addEventListener("afterprint", () => draw(theme()));
+  let printing = false; // a printer may change the colour scheme by itself
+  system.addEventListener("change", () => printing || draw(theme()));
+  window.addEventListener("beforeprint", () => {
+    printing = true;
+    draw("light", 680);
+  });
+  window.addEventListener("afterprint", () => {
+    printing = false;
+    draw(theme());
+  });
 
   // Tables: numbers sort as numbers, the largest first; what is missing goes last.
   function sort(table, column, header) {
