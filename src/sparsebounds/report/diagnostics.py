@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sparsebounds.report.parts import Block, Cell, Chart, Table, Text
 MOST_POINTS = 2000
 """Points of a scatter plot, drawn at random where there are more rows."""
 
+MOST_BARS = 40
 BINS, LEAST_ROWS = 10, 8
 """Of the calibration: bins at most, and rows in each at least."""
 
@@ -92,9 +94,8 @@ def _of_numbers(program: Program, rows: Predicted, target: str, who: str) -> lis
         name,
         showlegend=False,
     )
-    counted = figure(
-        [_histogram(residual, rows.weights, "residuals", BLUE)], name, "rows", bargap=0.04
-    )
+    bars = _histogram(residual, _edges(residual), rows.weights, "residuals", BLUE)
+    counted = figure([bars], name, "rows")
     charts: list[Block] = [
         Chart("observed", "Observed against predicted", observed, f"{who}.{part}", half=True),
         Chart("residuals", "Residuals", against, f"{who}.{part}", half=True),
@@ -137,6 +138,9 @@ def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
     if truth.all() or not truth.any():
         return [Text(f"The {who} are of one class, so that there is no ROC curve.")]
     wrong, right, _ = roc_curve(truth, rows.z, sample_weight=rows.weights)
+    if len(wrong) > MOST_POINTS:
+        some = np.linspace(0, len(wrong) - 1, MOST_POINTS).astype(int)
+        wrong, right = wrong[some], right[some]
     roc = figure(
         [
             _line([0, 1], [0, 1]),
@@ -159,15 +163,15 @@ def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
     logistic = program.loss.name == "logistic"
     said = f"predicted chance of {plain(second)}" if logistic else "score"
     values = chance(rows.z) if logistic else rows.z
-    bins = {"start": 0.0, "end": 1.0, "size": 0.05} if logistic else None
+    edges = np.linspace(0.0, 1.0, 21) if logistic else _edges(values)
     parts = [
         _histogram(
-            values[truth == side], _of(rows.weights, truth == side), plain(label), color, bins
+            values[truth == side], edges, _of(rows.weights, truth == side), plain(label), color
         )
         for side, label, color in ((False, first, BLUE), (True, second, ORANGE))
     ]
     axis = {"range": [0.0, 1.0], "tickformat": ".0%"} if logistic else None
-    split = figure(parts, said, "rows", xaxis=axis, barmode="overlay", bargap=0.04)
+    split = figure(parts, said, "rows", xaxis=axis, barmode="overlay")
     blocks: list[Block] = [Chart("roc", "ROC curve", roc, f"{who}.", half=True)]
     if logistic:
         blocks.append(
@@ -243,21 +247,28 @@ def _confusion(rows: Predicted, first: str, second: str) -> Table:
 
 
 def _histogram(
-    values: Vector, weights: Vector | None, name: str, color: str, bins: Any = None
+    values: Vector, edges: Vector, weights: Vector | None, name: str, color: str
 ) -> dict[str, Any]:
-    trace = {
-        "type": "histogram",
-        "x": values,
+    """Counted here, so that a page does not grow with the rows."""
+    counts, _ = np.histogram(values, edges, weights=weights)
+    return {
+        "type": "bar",
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "width": np.diff(edges),
+        "y": counts,
+        "customdata": [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist())],
         "name": name,
         "marker": {"color": color},
         "opacity": 0.7,
-        "hovertemplate": "%{x}: %{y}<extra></extra>",
+        "hovertemplate": "%{customdata}: %{y}<extra></extra>",
     }
-    if bins is not None:
-        trace["xbins"] = bins
-    if weights is not None:
-        trace |= {"y": weights, "histfunc": "sum"}
-    return trace
+
+
+def _edges(values: Vector) -> Vector:
+    """Bins of equal width, not too many."""
+    finite = values[np.isfinite(values)]
+    edges = np.histogram_bin_edges(finite, bins="auto")
+    return edges if len(edges) <= MOST_BARS else np.linspace(edges[0], edges[-1], MOST_BARS + 1)
 
 
 def _line(x: list[float], y: list[float]) -> dict[str, Any]:
