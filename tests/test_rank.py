@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import warnings
+from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -512,8 +515,16 @@ def test_it_says_which_rank_is_best() -> None:
     _, bounds, _ = case("l0+ball", "squared", 0)
     best = bounds.best
     assert f"Of 6 ranks the interval is narrowest at rank {best.rank}, with" in str(bounds)
-    assert f"between {best.lower:.6g} and {best.upper:.6g}." in str(bounds)
+    shown = re.search(r"between (\S+) and (\S+)\.$", str(bounds))
+    assert shown is not None
+    assert Decimal(shown[1]) <= Decimal(bounds.lower) <= Decimal(bounds.upper) <= Decimal(shown[2])
+    assert float(shown[1]) == pytest.approx(bounds.lower, rel=1e-5)
+    assert float(shown[2]) == pytest.approx(bounds.upper, rel=1e-5)
     assert "is no bound" in bounds.notes[0]
+    # Six digits of 2/3 are rounded down, and those of 4/3 up.
+    row = replace(best, lower=2 / 3, upper=4 / 3)
+    text = str(replace(bounds, rows=(row,)))
+    assert "lies between 0.666666 and 1.33334." in text
     one = sb.rank_bounds(bounds.program, [2])
     assert str(one).startswith("At rank 2, with")
 

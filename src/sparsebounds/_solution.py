@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError
+from sparsebounds._html import block, grid, interval
 from sparsebounds.certificates import Certificate
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+
+if TYPE_CHECKING:
+    from sparsebounds._path import Path
 
 
 @dataclass(frozen=True)
@@ -80,14 +85,59 @@ class Solution:
 
     def _posed(self, function: str) -> Program:
         if self.program is None:
-            raise InputError(
-                "This solution does not hold its data any more; call "
-                f"sb.{function}(program, solution.relaxation) with the program."
+            remedy = (
+                "pass the problem to report as program=sb.Program(...)."
+                if function == "report"
+                else f"call sb.{function}(program, solution.relaxation) with the program."
             )
+            raise InputError(f"This solution does not hold its data any more; {remedy}")
         return self.program
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"program": None}
+
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
+        names: Any = None,
+        path: Path | None = None,
+        program: Program | None = None,
+    ) -> None:
+        """Write all that was found and proved into one HTML file that opens offline.
+
+        `X` and `y` are rows that the model has not seen, to show how it predicts (else the
+        training rows do); `names` are the features' names; `path` is a path of the same problem,
+        whose certified band is drawn (else a short one is made); `program` is the problem where
+        the solution does not hold it any more. Needs the extra `report`.
+        """
+        from sparsebounds.report import Held, report_solution
+
+        if (X is None) != (y is None):
+            raise InputError("X and y go together: pass the rows' features and their response.")
+        posed = program or self._posed("report")
+        held = None if X is None else Held(X, y, sample_weight, offset)
+        report_solution(file, posed, self, held=held, names=names, path=path)
+
+    def _repr_html_(self) -> str:
+        names = self.feature_names
+        rows = [
+            (str(i) if names is None else names[i], f"{self.coef[i]:.6g}")
+            for i in self.support.tolist()
+        ]
+        kind = "proved optimal" if self.status == "optimal" else "bounded"
+        return block(
+            f"Solution: {len(self.support)} feature{'s' * (len(self.support) != 1)}, {kind}",
+            [
+                interval(self.lower, self.upper, self.rel_gap),
+                grid(("feature", "coefficient"), [*rows, ("(intercept)", f"{self.intercept:.6g}")]),
+                self.message,
+            ],
+        )
 
     @property
     def gap(self) -> float:

@@ -28,6 +28,7 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._decimals import rounded_up
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
@@ -201,7 +202,7 @@ class Program:
         digits = min(max(1 - math.floor(math.log10(percent)), 0), 12) if percent > 0 else 0
         shown = math.ceil(percent * 10.0**digits) / 10.0**digits
         share = f"{shown:.{digits}f}% of {self.yardstick(upper)}"
-        return f"at most {gap:.3g} from the best possible, {share}"
+        return f"at most {rounded_up(gap, 3)} from the best possible, {share}"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 

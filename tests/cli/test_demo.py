@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sparsebounds._decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._words import bounds_words
 from sparsebounds.cli._output import finite
-from sparsebounds.cli._show import bounds_words, percent_up, rounded_down, rounded_up
 from sparsebounds.program import Program
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
@@ -10,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._errors import InputError
+from sparsebounds._html import block, grid
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof
 from sparsebounds.certificates import Certificate
@@ -231,14 +234,36 @@ class Path(Sequence[PathPoint]):
 
         return draw(self, axes)
 
+    def report(self, file: str | os.PathLike[str]) -> None:
+        """Write the path into one HTML file that opens offline. Needs the extra `report`."""
+        from sparsebounds.report import report_path
+
+        report_path(file, self)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.place:g}",
+                str(len(point.support)),
+                rounded_down(point.lower),
+                rounded_up(point.upper),
+                percent_up(point.rel_gap),
+                point.status,
+            )
+            for point in self.points
+        ]
+        head = (self.kind, "nonzeros", "lower", "upper", "gap", "status")
+        title = f"Path of {len(self)} point{'s' * (len(self) != 1)}: {self.problem}"
+        return block(title, [grid(head, rows), self.message])
+
     def __repr__(self) -> str:
         lines = [
             f"Path of {len(self.points)} point{'s' * (len(self.points) != 1)}: {self.problem}",
-            f"{self.kind:>9} {'nonzeros':>8} {'lower':>12} {'upper':>12} {'gap':>9}  status",
+            f"{self.kind:>9} {'nonzeros':>8} {'lower':>12} {'upper':>12} {'gap':>12}  status",
         ]
         lines += [
-            f"{point.place:>9g} {len(point.support):>8} {point.lower:>12.6g} "
-            f"{point.upper:>12.6g} {point.rel_gap:>9.2%}  {point.status}"
+            f"{point.place:>9g} {len(point.support):>8} {rounded_down(point.lower, 6):>12} "
+            f"{rounded_up(point.upper, 6):>12} {percent_up(point.rel_gap):>12}  {point.status}"
             for point in self.points
         ]
         return "\n".join([*lines, self.message])

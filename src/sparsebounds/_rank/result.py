@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparsebounds._decimals import rounded_down, rounded_up
 from sparsebounds._rank.basis import Method
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.certificates import Certificate
@@ -141,10 +142,13 @@ class RankBounds:
             where = f"At rank {best.rank}"
         text = (
             f"{where}, with {best.explained:.2%} of the variance: the optimum lies between "
-            f"{best.lower:.6g} and {best.upper:.6g}."
+            f"{rounded_down(best.lower, 6)} and {rounded_up(best.upper, 6)}."
         )
         if self.gap < best.gap:
-            text += f" With the best of all ranks: between {self.lower:.6g} and {self.upper:.6g}."
+            text += (
+                f" With the best of all ranks: between {rounded_down(self.lower, 6)} and "
+                f"{rounded_up(self.upper, 6)}."
+            )
         return text
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import CertificateError
 from sparsebounds._files import write_atomically
+from sparsebounds._html import block, interval
 from sparsebounds._version import __version__
 from sparsebounds.bounds import Node, bound_at, dual_point_at, enclosed, objective_up
 from sparsebounds.certificates.tree import Tree, tree_bound
@@ -226,6 +227,21 @@ class Certificate:
         from sparsebounds.certificates.verification import verify
 
         return verify(self, X, y, sample_weight, offset, loss=loss)
+
+    def _repr_html_(self) -> str:
+        problem, (n, m) = self.problem, self.shape
+        size = f"l0={problem.l0}" if problem.k is None else f"at most {problem.k} nonzeros"
+        proof = f"{len(self.leaves)} sets of supports" if self.tree is None else "a search tree"
+        return block(
+            f"Certificate: {problem.loss} loss on {n} x {m} data, {size}",
+            [
+                interval(self.lower, self.upper),
+                f"The model has {len(self.support)} nonzero coefficients; {proof} prove"
+                f"{'' if self.tree is None else 's'} the lower bound. "
+                "certificate.verify(X, y) recomputes both bounds.",
+                f"data {self.fingerprint}",
+            ],
+        )
 
 
 def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:

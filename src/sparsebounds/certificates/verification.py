@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebounds._decimals import rounded_down, rounded_up
 from sparsebounds._errors import InputTypeError
 from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
@@ -126,8 +127,9 @@ def verify(
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
     count = int(np.count_nonzero(certificate.coef))
     return (
-        f"Verified: {program.describe()}. No model has an objective below {lower:.9g}; the "
-        f"stored model with {count} nonzero coefficient{'s' * (count != 1)} attains {upper:.9g}, "
+        f"Verified: {program.describe()}. No model has an objective below "
+        f"{rounded_down(lower, 9)}; the stored model with {count} nonzero "
+        f"coefficient{'s' * (count != 1)} attains {rounded_up(upper, 9)}, "
         f"so it is {program.distance(upper - lower, upper)}."
     )
 

@@ -14,6 +14,7 @@ from sparsebounds.cli._parameters import Parameters
 from sparsebounds.tables import Table
 
 if TYPE_CHECKING:
+    from sparsebounds._path import Path
     from sparsebounds.program import Program
 
 FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
@@ -28,6 +29,9 @@ class Folds:
     words: str
     results: dict[str, Any]
     """As scikit-learn's cv_results_."""
+
+    path: Path
+    """All training rows at the chosen ridge."""
 
 
 def chosen_by_folds(
@@ -82,7 +86,7 @@ def chosen_by_folds(
         f"({'accuracy' if two else 'R2'} {np.max(found.cv_results_['mean_test_score']):.4f} at "
         "the best of them)."
     )
-    return Folds(parameters.changed(**best), words, found.cv_results_)
+    return Folds(parameters.changed(**best), words, found.cv_results_, found.path_)
 
 
 def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str, Any]:

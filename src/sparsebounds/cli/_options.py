@@ -42,6 +42,11 @@ CertificateFile = Annotated[
     Path | None, typer.Option("--certificate", help="Save the proof here, for verify (JSON).")
 ]
 
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--report", help="Write all of it into one HTML file that opens offline."),
+]
+
 
 @dataclass(frozen=True)
 class TableOptions:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sparsebounds._scores import Scores
 from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.cli._scores import Scores
 from sparsebounds.cli._show import bounds_record
 from sparsebounds.tables import Reading
 

@@ -1,51 +1,22 @@
-"""What was found and what is proved: tables and plain words.
-
-Numbers in these texts are rounded to the safe side: a lower bound down, an objective and a
-gap up, so that every sentence is as true as the number behind it.
-"""
+"""What was found and what is proved: tables for a terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from sparsebounds._decimals import DIGITS, percent_up, rounded_down, rounded_up
+from sparsebounds._words import bounds_words, features_words
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import say
 
 if TYPE_CHECKING:
     from sparsebounds._solution import Solution
     from sparsebounds.program import Program
-
-DIGITS = 7
-
-
-def rounded_down(value: float, digits: int = DIGITS) -> str:
-    """A number in print, at most the number itself."""
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def rounded_up(value: float, digits: int = DIGITS) -> str:
-    """A number in print, at least the number itself."""
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def percent_up(fraction: float) -> str:
-    """A fraction in percent, two digits, rounded up; "under 0.001%" where it is that small."""
-    if not 1e-5 < fraction < math.inf:
-        return "under 0.001%" if 0 < fraction <= 1e-5 else f"{100 * fraction:.0f}%"
-    return f"{Decimal(rounded_up(100 * fraction, 2)):f}%"
-
-
-def _rounded(value: float, digits: int, direction: str) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    return f"{Context(prec=digits, rounding=direction).create_decimal(value):.{digits}g}"
 
 
 def model_table(program: Program, solution: Solution) -> Table:
@@ -74,27 +45,6 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     return table
 
 
-def bounds_words(program: Program, lower: float, upper: float, relative: float) -> str:
-    """What two bounds prove, in a sentence."""
-    if not math.isfinite(lower):
-        return f"This model has an objective of {rounded_up(upper)}; no lower bound was proved."
-    return (
-        f"No {_rivals(program)} can have an objective below {rounded_down(lower)}; this one has "
-        f"{rounded_up(upper)}: at most {rounded_up(upper - lower, 2)} from the best possible, "
-        f"{percent_up(relative)} of {program.yardstick(upper)}."
-    )
-
-
-def features_words(program: Program, solution: Solution) -> str:
-    """How many features are proved in or out, in a sentence; empty where none is."""
-    inside, outside = len(solution.fixed_in), len(solution.fixed_out)
-    clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []
-    clauses += [f"{outside} {'is' if outside == 1 else 'are'} in no best model"] if outside else []
-    if not clauses:
-        return ""
-    return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
-
-
 def status_words(status: str, tol: float) -> str:
     """The status and what it means for the tolerance."""
     if status == "optimal":
@@ -117,7 +67,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     say(table)
     say()
     words = bounds_words(program, solution.lower, solution.upper, relative)
-    say(f"{words} {features_words(program, solution)}".rstrip())
+    say(f"{words} {features_words(program, solution.fixed_in, solution.fixed_out)}".rstrip())
 
 
 def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: int) -> Table:
@@ -142,15 +92,3 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "problem": program.describe(),
         "message": bounds_words(program, lower, upper, relative),
     }
-
-
-def _rivals(program: Program) -> str:
-    """All the models that a lower bound speaks of."""
-    if program.k is None:
-        words = "model, whatever its number of features,"
-    else:
-        always = int(np.count_nonzero(program.always))
-        extra = f" besides the {always} always in" if always else ""
-        words = f"model with at most {program.k} feature{'s' * (program.k != 1)}{extra}"
-    held = program.ball is not None or bool(program.positive.any() or program.never.any())
-    return f"{words} that obeys the constraints" if held else words

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from sparsebounds._words import bounds_words
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import load_model
@@ -23,7 +24,7 @@ from sparsebounds.cli._output import (
     sentences,
 )
 from sparsebounds.cli._read import read
-from sparsebounds.cli._show import bounds_record, bounds_table, bounds_words, status_words
+from sparsebounds.cli._show import bounds_record, bounds_table, status_words
 
 
 @grouped(TableOptions, SizeOptions, ProblemOptions)

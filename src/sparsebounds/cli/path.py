@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sparsebounds._decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._errors import InputError
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import prices, sizes
@@ -25,7 +26,7 @@ from sparsebounds.cli._output import (
     sentences,
 )
 from sparsebounds.cli._read import read
-from sparsebounds.cli._show import percent_up, rounded_down, rounded_up
+from sparsebounds.cli._run import command_line
 
 if TYPE_CHECKING:
     from sparsebounds._path import Path, PathPoint
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 @grouped(TableOptions, ProblemOptions)
 def path(
+    context: typer.Context,
     data: options.Data,
     table: TableOptions,
     problem: ProblemOptions,
@@ -58,6 +60,7 @@ def path(
     certificates: Annotated[
         File | None, typer.Option(help="Save the proof of every point into this folder.")
     ] = None,
+    report_file: options.ReportFile = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find a sparse model of every size, each with a proof of how close to the best it is.
@@ -70,7 +73,7 @@ def path(
     from sparsebounds.relaxation import Progress
 
     with sentences():
-        check_writable(plot=plot)
+        check_writable(plot=plot, report=report_file)
         if certificates is not None and certificates.exists() and not certificates.is_dir():
             raise InputError(f"--certificates {certificates} is a file; name a folder.")
         if ks is not None and l0s is not None:
@@ -85,6 +88,10 @@ def path(
             from sparsebounds.experiments.style import require_matplotlib
 
             require_matplotlib()
+        if report_file is not None:
+            from sparsebounds.report import require_report
+
+            require_report()
         reading = read(data, table.choice())
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
@@ -115,6 +122,17 @@ def path(
             certificates.mkdir(parents=True, exist_ok=True)
             for point in found:
                 point.certificate.save(certificates / f"{found.kind}={point.place:g}.json")
+        if report_file is not None:
+            from sparsebounds.cli._report import held_rows, origin
+            from sparsebounds.report import report_path
+
+            report_path(
+                report_file,
+                found,
+                program=program,
+                held=held_rows(reading),
+                origin=origin(reading, command_line(context)),
+            )
     raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
 
 

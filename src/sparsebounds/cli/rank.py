@@ -9,13 +9,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sparsebounds._decimals import rounded_down, rounded_up
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import sizes
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, check_writable, print_json, say, sentences
 from sparsebounds.cli._read import read
-from sparsebounds.cli._show import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from sparsebounds._rank import RankBounds

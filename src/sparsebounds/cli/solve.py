@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from sparsebounds._errors import InputError
+from sparsebounds._scores import predicted, scored
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
@@ -25,7 +26,6 @@ from sparsebounds.cli._output import (
 )
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
-from sparsebounds.cli._scores import scored
 from sparsebounds.cli._show import scores_table, show_solution
 
 
@@ -48,6 +48,7 @@ def solve(
     out: Annotated[
         Path | None, typer.Option(help="Save the model here, for predict (JSON).")
     ] = None,
+    report: options.ReportFile = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find a sparse model and prove how close to the best possible it is.
@@ -57,12 +58,16 @@ def solve(
     Example: sparsebounds solve patients.csv --target survival -k 5 --out model.json
 
     Example: sparsebounds solve patients.csv --target relapse --loss logistic -k 3 --one-hot
-    --impute median --test 0.2
+    --impute median --test 0.2 --report report.html
     """
     from sparsebounds._solve import solve_program
 
     with sentences():
-        check_writable(checkpoint=checkpoint, certificate=certificate, out=out)
+        check_writable(checkpoint=checkpoint, certificate=certificate, out=out, report=report)
+        if report is not None:
+            from sparsebounds.report import require_report
+
+            require_report()
         if checkpoint is not None and not exact:
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
@@ -88,7 +93,10 @@ def solve(
             )
         sides = {"train": reading.train, "test": reading.held}
         scores = {
-            name: scored(program, solution, rows)
+            name: scored(
+                program,
+                predicted(program, solution, rows.X, rows.y, rows.weights, rows.offset),
+            )
             for name, rows in sides.items()
             if reading.held is not None and rows is not None
         }
@@ -110,4 +118,9 @@ def solve(
             save_model(out, run.model(), parameters)
         if certificate is not None:
             solution.certificate.save(certificate)
+        if report is not None:
+            from sparsebounds.cli._report import report_run
+
+            with progress("Report"):
+                report_run(report, run, certificate)
     raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)

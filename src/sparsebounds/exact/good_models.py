@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._decimals import rounded_down, rounded_up
 from sparsebounds._errors import InputError
 
 USED, UNUSED = "#0072B2", "#F2F2F2"
@@ -155,6 +156,7 @@ class NearOptimal:
     def __str__(self) -> str:
         core = ", ".join(map(self.label, self.core.tolist())) or "none"
         return (
-            f"{self.message} The optimum is between {self.lower:.6g} and {self.upper:.6g}. "
-            f"Features in every support listed: {core}; in none: {len(self.unused)} of {self.m}."
+            f"{self.message} The optimum is between {rounded_down(self.lower, 6)} and "
+            f"{rounded_up(self.upper, 6)}. Features in every support listed: {core}; in none: "
+            f"{len(self.unused)} of {self.m}."
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sparsebounds._scores import Scores, fitted, predicted, scored
+from sparsebounds._solution import Solution
 from sparsebounds._solve import solve_program
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.cli._scores import Scores, scored
 from sparsebounds.losses import REGISTRY
+from sparsebounds.program import Program
 from sparsebounds.tables import Table
 
 
@@ -25,24 +27,31 @@ def made(loss: str, rng: np.random.Generator, *, offset: bool = True) -> Table:
     return Table(X, y, weights, o if offset else None, ("a", "b", "c", "d"))
 
 
-def fitted(loss: str, table: Table) -> tuple[Scores, float]:
+def on(program: Program, solution: Solution, table: Table) -> Scores:
+    """The scores on the rows of a table."""
+    rows = predicted(program, solution, table.X, table.y, table.weights, table.offset)
+    return scored(program, rows)
+
+
+def scores_and_value(loss: str, table: Table) -> tuple[Scores, float]:
     """The scores of a model on its own rows, and F there."""
     program = Parameters(loss=loss, k=2).program(table)
     solution = solve_program(program)
     w, b = program.to_program(solution.coef, solution.intercept)
     z = program.matrix.columns(np.arange(program.m)) @ w + b
-    return scored(program, solution, table), program.F.value(z)
+    assert on(program, solution, table) == pytest.approx(scored(program, fitted(program, solution)))
+    return on(program, solution, table), program.F.value(z)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_are_the_data_term(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    scores, value = fitted("squared", made("squared", rng))
+    scores, value = scores_and_value("squared", made("squared", rng))
     assert scores["RMSE"] ** 2 / 2 == pytest.approx(value)
-    scores, value = fitted("logistic", made("logistic", rng))
+    scores, value = scores_and_value("logistic", made("logistic", rng))
     assert scores["log-loss"] == pytest.approx(value)
     table = made("poisson", rng)
-    scores, value = fitted("poisson", table)
+    scores, value = scores_and_value("poisson", table)
     best = table.y - np.where(table.y > 0, table.y * np.log(np.maximum(table.y, 1)), 0)
     assert scores["deviance"] / 2 == pytest.approx(value - np.average(best, weights=table.weights))
 
@@ -54,12 +63,12 @@ def test_a_weight_of_two_is_a_row_written_twice(loss: str, rng: np.random.Genera
     solution = solve_program(program)
     twice = np.repeat(np.arange(40), table.weights.astype(int))
     plain = Table(table.X[twice], table.y[twice], None, table.offset[twice], table.names)
-    weighted, repeated = (scored(program, solution, rows) for rows in (table, plain))
+    weighted, repeated = (on(program, solution, rows) for rows in (table, plain))
     assert weighted == pytest.approx(repeated)
     unweighted = Table(table.X, table.y, None, table.offset, table.names)
-    assert scored(program, solution, unweighted) != pytest.approx(weighted)
+    assert on(program, solution, unweighted) != pytest.approx(weighted)
     moved = Table(table.X, table.y, table.weights, -table.offset, table.names)
-    assert scored(program, solution, moved) != pytest.approx(weighted)
+    assert on(program, solution, moved) != pytest.approx(weighted)
 
 
 def test_what_is_not_defined_is_nan(rng: np.random.Generator) -> None:
@@ -68,6 +77,6 @@ def test_what_is_not_defined_is_nan(rng: np.random.Generator) -> None:
         program = Parameters(loss=loss, k=1).program(table)
         solution = solve_program(program)
         one = table.rows(np.array([int(np.argmax(table.weights))]))
-        assert np.isnan(scored(program, solution, one)[name])
+        assert np.isnan(on(program, solution, one)[name])
         none = Table(one.X, one.y, np.zeros(1), one.offset, one.names)
-        assert scored(program, solution, none) == {}
+        assert on(program, solution, none) == {}

@@ -1,0 +1,202 @@
+"""The report of a solution."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebounds import _validate as check
+from sparsebounds._decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._path import Path
+from sparsebounds._scores import fitted, scored
+from sparsebounds._solution import Solution
+from sparsebounds._words import bounds_words, features_words
+from sparsebounds.program import Program
+from sparsebounds.report.band import short_path, solution_band
+from sparsebounds.report.charts import band_chart, folds_chart
+from sparsebounds.report.diagnostics import diagnostics, scores_block
+from sparsebounds.report.features import features_table, model_table, moments
+from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
+from sparsebounds.report.page import check_target, require_report, write
+from sparsebounds.report.parts import (
+    Bar,
+    Block,
+    Card,
+    Chart,
+    Code,
+    Page,
+    Section,
+    Stretch,
+    Text,
+)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A cross-validation: what it chose, in words and numbers, and all its scores."""
+
+    words: str
+    results: Mapping[str, Any]
+    """As scikit-learn's cv_results_."""
+
+    score: str
+    chosen: Mapping[str, Any]
+    """k or l0, and perhaps ridge."""
+
+
+def report_solution(
+    file: str | os.PathLike[str],
+    program: Program,
+    solution: Solution,
+    *,
+    held: Held | None = None,
+    names: Any = None,
+    path: Path | None = None,
+    folds: Tried | None = None,
+    origin: Origin | None = None,
+) -> None:
+    """Write the report of a solution."""
+    require_report()
+    check_target(file)
+    origin = origin or Origin()
+    names = program.feature_names if names is None else check.feature_names(names, program.m)
+    labels = [str(i) for i in range(program.m)] if names is None else list(names)
+    held = None if held is None else held.checked(program)
+    mean, spread = moments(program)
+    page = Page(
+        title=f"A sparse model of {origin.target}",
+        subtitle=program.describe(),
+        cards=_cards(program, solution),
+        sections=(
+            _proved(program, solution, origin),
+            Section("model", "The model", (model_table(program, solution, labels, spread),)),
+            _predictions(program, solution, held, origin),
+            _sizes(program, solution, path),
+            _folds(folds),
+            Section(
+                "features",
+                "All features",
+                (features_table(program, solution, labels, mean, spread),),
+            ),
+            data_section(program, held, origin),
+            repeat_section(program, origin, _spent(solution)),
+        ),
+    )
+    write(file, page)
+
+
+def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
+    optimal = solution.status == "optimal"
+    return (
+        Card(
+            "status",
+            "optimal" if optimal else "bounded",
+            "proved, to the tolerance" if optimal else "the gap is wider than the tolerance",
+            "good" if optimal else "open",
+        ),
+        Card("objective", rounded_up(solution.upper, 5), "of this model"),
+        Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
+        Card("gap", percent_up(solution.rel_gap), f"of {program.yardstick(solution.upper)}"),
+        Card("features", str(len(solution.support)), f"of {program.m}"),
+    )
+
+
+def _proved(program: Program, solution: Solution, origin: Origin) -> Section:
+    lower, upper = solution.lower, solution.upper
+    blocks: list[Block] = [Text(bounds_words(program, lower, upper, solution.rel_gap), strong=True)]
+    blocks += _bar(program, solution)
+    said = features_words(program, solution.fixed_in, solution.fixed_out)
+    if said:
+        blocks.append(Text(said))
+    blocks.append(
+        Text(
+            "The objective is the mean loss on the training rows, plus the penalty of the problem. "
+            "The bounds say how good the best model can be by that measure; how the model does on "
+            "new rows is shown below, and no bound speaks of it."
+        )
+    )
+    if origin.check is not None:
+        blocks.append(
+            Text("Both bounds can be recomputed from the certificate and the data alone:")
+        )
+        blocks.append(Code(origin.check))
+    return Section("proved", "What is proved", tuple(blocks))
+
+
+def _bar(program: Program, solution: Solution) -> list[Block]:
+    """From 0 to the objective without features: out of reach, in doubt, gained."""
+    lower, upper, null = solution.lower, solution.upper, program.null
+    if not 0.0 <= lower <= upper <= null or null == 0.0:
+        return []
+    shares = (lower / null, (upper - lower) / null, (null - upper) / null)
+    words = (
+        f"out of reach of every such model: {rounded_down(lower, 5)}",
+        f"in doubt: at most {rounded_up(upper - lower, 2)}",
+        f"gained by this model: {null - upper:.4g} of {null:.5g}",
+    )
+    looks = ("reach", "doubt", "gained")
+    return [Bar(tuple(map(Stretch, shares, words, looks)))]
+
+
+def _predictions(
+    program: Program, solution: Solution, held: Held | None, origin: Origin
+) -> Section:
+    own = fitted(program, solution)
+    rows, who = own, f"{len(own.y)} training rows"
+    sides = {f"training ({len(own.y)} rows)": scored(program, own)}
+    blocks: list[Block] = []
+    if held is not None:
+        rows = held.seen_by(program, solution)
+        who = f"{len(rows.y)} rows held out"
+        sides[f"held out ({len(rows.y)} rows)"] = scored(program, rows)
+    else:
+        blocks.append(
+            Text(
+                "No rows were held out: all below is on the rows that the model was fitted to, and "
+                "flatters it."
+            )
+        )
+    blocks.append(scores_block(sides))
+    if len(rows.y):
+        blocks += diagnostics(program, rows, origin.target, who)
+    return Section("predictions", "How it predicts", tuple(blocks))
+
+
+def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
+    """The certified band; of a short path where none was given."""
+    title = "Other numbers of features" if program.k is not None else "Other prices"
+    made = path is None
+    path = short_path(program, solution) if path is None else path
+    if path is None or len(path) == 0:
+        return Section("sizes", title, ())
+    band = solution_band(program, solution, path)
+    words = (
+        "At each point the best possible objective is proved to lie in the band, between the bound "
+        "and the model found there."
+    )
+    if made and not path.complete:
+        words += " Not all points were done in the time that a report takes."
+    chart = Chart("band", "The certified band", band_chart(band), words)
+    return Section("sizes", title, (chart,))
+
+
+def _folds(folds: Tried | None) -> Section:
+    if folds is None:
+        return Section("folds", "Cross-validation", ())
+    chart = Chart(
+        "folds",
+        "Scores in the folds",
+        folds_chart(folds.results, folds.score, folds.chosen),
+        "Means over the folds; bars are one standard error.",
+    )
+    return Section("folds", "Cross-validation", (Text(folds.words), chart))
+
+
+def _spent(solution: Solution) -> str:
+    stats = solution.stats
+    nodes = f", {stats.nodes} nodes" if stats.nodes else ""
+    return f"{np.ceil(stats.full_passes):.0f} passes over the data{nodes}, {stats.seconds:.2f} s"

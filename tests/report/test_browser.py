@@ -1,0 +1,202 @@
+"""Reports in a browser: charts are drawn, tables sort and filter, nothing is asked of the network.
+
+Needs Chromium with its driver, and Selenium; where one is missing these tests skip.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed")
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+# One browser, in one worker.
+pytestmark = pytest.mark.xdist_group("browser")
+
+FILES = {
+    "regression": {"observed", "residuals", "histogram", "normal", "band"},
+    "classes": {"roc", "calibration", "split", "band"},
+    "path": {"band", "coefficients", "members"},
+}
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-quic",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-sync",
+    "disable-dev-shm-usage",
+    "window-size=1100,900",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
+    if chromium is None or driver is None:
+        pytest.skip("chromium or chromedriver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield opened
+    finally:
+        opened.quit()
+
+
+def emulate(browser: Any, scheme: str, media: str = "") -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+
+
+@pytest.fixture
+def opened(browser: Any, made: Any) -> Any:
+    """Opens a report; logs start afresh."""
+
+    def open_(name: str, scheme: str = "light") -> Any:
+        emulate(browser, scheme)
+        browser.get_log("browser")
+        browser.get_log("performance")
+        browser.get((made.folder / f"{name}.html").as_uri())
+        ready = "return document.readyState === 'complete'"
+        WebDriverWait(browser, 60).until(lambda b: b.execute_script(ready))
+        return browser
+
+    return open_
+
+
+def requests(browser: Any) -> list[str]:
+    """The addresses that the page asked for since the logs were read."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+        and event["params"]["documentURL"].startswith("file:")
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_charts_are_drawn_without_a_word_and_without_a_request(opened: Any, name: str) -> None:
+    browser = opened(name)
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('[data-chart]')].map(d => [d.dataset.chart,"
+        " d.querySelectorAll('.main-svg').length, d.querySelectorAll('.trace').length,"
+        " d.scrollWidth <= d.clientWidth])"
+    )
+    assert {row[0] for row in drawn} == FILES[name]
+    for chart, pictures, traces, fits in drawn:
+        assert pictures, chart
+        assert traces or chart == "members", chart
+        assert fits, chart
+    # A reader looks closer: hover, then zoom.
+    hover, before, after = browser.execute_script(
+        "const d = document.getElementById('chart-band');"
+        "Plotly.Fx.hover(d, [{curveNumber: 0, pointNumber: 1}, {curveNumber: 1, pointNumber: 1}]);"
+        "const text = d.querySelector('.hoverlayer').textContent;"
+        "const range = () => [...d._fullLayout.xaxis.range], before = range();"
+        "d.querySelector('.modebar-btn[data-val=in]').click();"
+        "return [text, before, range()]"
+    )
+    assert "gap" in hover
+    assert "no model is below" in hover
+    assert before[0] < after[0] < after[1] < before[1]
+    asked = requests(browser)
+    assert asked
+    assert all(address.startswith(("file:", "data:", "blob:")) for address in asked), asked
+    assert [e for e in browser.get_log("browser") if e["level"] in ("SEVERE", "WARNING")] == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 1100
+
+
+def test_names_are_shown_as_they_are(opened: Any, made: Any) -> None:
+    browser = opened("path")
+    ticks = browser.execute_script(
+        "return [...document.querySelectorAll('#chart-members .ytick text')]"
+        ".map(text => text.textContent)"
+    )
+    assert "<b>bold</b>" in ticks
+    assert "a & b" in ticks
+    strange = "return document.querySelectorAll('img, b, i, a[href^=http]').length"
+    assert browser.execute_script(strange) == 0
+
+
+def test_the_table_sorts_and_filters(opened: Any, made: Any) -> None:
+    browser = opened("regression")
+
+    def column(at: int) -> list[str]:
+        found: list[str] = browser.execute_script(
+            "return [...document.querySelectorAll('#table-features tbody tr')]"
+            f".filter(r => !r.hidden && r.offsetHeight).map(r => r.cells[{at}].innerText)"
+        )
+        return found
+
+    heads = browser.find_elements("css selector", "#table-features th button")
+    before = column(4)
+    heads[4].click()
+    means = [float(value) for value in column(4)]
+    assert means == sorted((float(value) for value in before), reverse=True)
+    heads[4].click()
+    assert [float(value) for value in column(4)] == sorted(means)
+    head = browser.find_elements("css selector", "#table-features th")[4]
+    assert head.get_attribute("aria-sort") == "ascending"
+    heads[0].click()
+    assert sorted(column(0)) == sorted(made.names)
+    box = browser.find_element("css selector", "input[data-table=features]")
+    box.send_keys("SCRIPT")
+    assert sorted(column(0)) == sorted(name for name in made.names if "script" in name)
+    assert browser.find_element("css selector", "[data-count=features]").text == "2 of 6 rows"
+    box.clear()
+    box.send_keys(" ")
+    assert len(column(0)) == 6
+
+
+def brightness(browser: Any, what: str, key: str) -> float:
+    """From 0 to 255, of an element's colour."""
+    color = browser.execute_script(
+        f"return getComputedStyle(document.querySelector({what!r}))[{key!r}]"
+    )
+    parts = [float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3]]
+    return sum(parts) / 3
+
+
+def test_light_and_dark(opened: Any) -> None:
+    browser = opened("classes", "dark")
+
+    def check(dark: bool) -> None:
+        assert (brightness(browser, "body", "backgroundColor") < 100) == dark
+        assert (brightness(browser, "td", "color") > 150) == dark
+        assert (brightness(browser, "#chart-roc .xtick text", "fill") > 150) == dark
+
+    check(dark=True)
+    emulate(browser, "light")  # the system changes its mind
+    check(dark=False)
+    browser.find_element("id", "theme").click()  # and then the reader
+    check(dark=True)
+    browser.find_element("id", "theme").click()
+    check(dark=False)
+
+
+def test_it_prints_in_light_colours_on_a_page(opened: Any, tmp_path: Path) -> None:
+    browser = opened("regression", "dark")
+    browser.execute_script(
+        "window.seen = [];"
+        "addEventListener('beforeprint', () => seen.push("
+        " document.documentElement.dataset.theme,"
+        " Math.max(...[...document.querySelectorAll('.main-svg')].map(s => s.clientWidth))));"
+        "addEventListener('afterprint', () => seen.push(document.documentElement.dataset.theme));"
+    )
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+    assert browser.execute_script("return window.seen") == ["light", 680, "dark"]
