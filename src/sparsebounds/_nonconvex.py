@@ -137,29 +137,13 @@ def solve_nonconvex(
         points = [other.point for other in relaxations]
         certificate = certificate_from(program, points, model, found.duals)
         convex = enclosed(program, model.value, found.duals)
-        proved = screen_at(convex, dual_point_at(convex, points[0].t), model.value)
-    distance = program.relative(certificate.gap, certificate.upper)
-    return Solution(
-        coef=coef,
-        intercept=intercept,
-        support=model.support,
-        feature_names=program.feature_names,
-        upper=certificate.upper,
-        lower=certificate.lower,
-        rel_gap=distance,
-        status="optimal" if distance <= tol else "bounded",
-        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.",
-        fixed_in=proved.fixed_in,
-        fixed_out=proved.fixed_out,
-        relaxation=found.relaxed,
-        certificate=certificate,
-        stats=SolutionStats(
-            full_passes=program.matrix.passes - first_pass,
-            newton_steps=steps,
-            models=models.refitted,
-            nodes=0,
-            seconds=time.perf_counter() - started,
-            tightening=found.bounds,
-        ),
-        program=program,
+        screened = screen_at(convex, dual_point_at(convex, points[0].t), model.value)
+    stats = SolutionStats(
+        full_passes=program.matrix.passes - first_pass,
+        newton_steps=steps,
+        models=models.refitted,
+        nodes=0,
+        seconds=time.perf_counter() - started,
+        tightening=found.bounds,
     )
+    return Solution.of(program, certificate, coef, intercept, screened, found.relaxed, stats, tol)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError
 from sparsebounds._html import block, grid, interval
+from sparsebounds.bounds import Screening
 from sparsebounds.certificates import Certificate
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
@@ -72,6 +75,40 @@ class Solution:
     stats: SolutionStats = field(repr=False)
     program: Program | None = field(repr=False, compare=False)
     """The problem, with its data. It is not pickled, and estimators do not keep it."""
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        certificate: Certificate,
+        coef: Vector,
+        intercept: float,
+        screened: Screening,
+        relaxed: Relaxation,
+        stats: SolutionStats,
+        tol: float,
+        more: str = "",
+    ) -> Self:
+        """The solution that a certificate is about; `more` is added to its message."""
+        distance = program.relative(certificate.gap, certificate.upper)
+        far = program.distance(certificate.gap, certificate.upper)
+        return cls(
+            coef=coef,
+            intercept=intercept,
+            support=np.flatnonzero(coef),
+            feature_names=program.feature_names,
+            upper=certificate.upper,
+            lower=certificate.lower,
+            rel_gap=distance,
+            status="optimal" if distance <= tol else "bounded",
+            message=f"The model is {far}.{more}",
+            fixed_in=screened.fixed_in,
+            fixed_out=screened.fixed_out,
+            relaxation=relaxed,
+            certificate=certificate,
+            stats=stats,
+            program=program,
+        )
 
     @cached_property
     def primalization(self) -> Primalization:

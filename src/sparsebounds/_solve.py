@@ -167,30 +167,16 @@ def solve_program(
                 certificate = Certificate.build(
                     program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
                 )
-        proved = screen_at(program, relaxed.point, model.value)
-    distance = program.relative(certificate.gap, certificate.upper)
-    return Solution(
-        coef=coef,
-        intercept=intercept,
-        support=model.support,
-        feature_names=program.feature_names,
-        upper=certificate.upper,
-        lower=certificate.lower,
-        rel_gap=distance,
-        status="optimal" if distance <= tol else "bounded",
-        message=f"The model is {program.distance(certificate.gap, certificate.upper)}.{unfinished}",
-        fixed_in=proved.fixed_in,
-        fixed_out=proved.fixed_out,
-        relaxation=relaxed,
-        certificate=certificate,
-        stats=SolutionStats(
-            full_passes=program.matrix.passes - first_pass,
-            newton_steps=steps,
-            models=models.refitted,
-            nodes=nodes,
-            seconds=time.perf_counter() - started,
-        ),
-        program=program,
+        screened = screen_at(program, relaxed.point, model.value)
+    stats = SolutionStats(
+        full_passes=program.matrix.passes - first_pass,
+        newton_steps=steps,
+        models=models.refitted,
+        nodes=nodes,
+        seconds=time.perf_counter() - started,
+    )
+    return Solution.of(
+        program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
     )
 
 
