@@ -238,6 +238,11 @@ class Enumeration:
             return
         chosen = np.flatnonzero((state > 0) & self.program.free)
         model = refit(self.program, chosen)
+        known = self.incumbent
+        if known.value < model.value and np.array_equal(known.support, model.support):
+            model = (
+                known  # the same support, refitted from elsewhere: its last digits may be better
+            )
         own = self.bounder.proved(model.w[None], np.array([model.b]), state[None])
         lower = max(lower, float(own.lower[0]))
         if model.value - lower > ACCURACY * self.bounder.scale:
