@@ -260,3 +260,14 @@ def test_a_full_disk_does_not_end_a_search(tmp_path: Path, monkeypatch: pytest.M
 def test_checkpoints_need_a_search() -> None:
     with pytest.raises(InputError, match="is for the exact search: pass exact=True"):
         sb.solve(DATA.X, DATA.y, k=2, ridge=0.1, checkpoint="search.npz")
+
+
+def test_limits_do_not_change_the_nodes(tmp_path: Path) -> None:
+    # A short search is given a better model for its answer, not for its nodes.
+    data = make_correlated(40, 20, 0.9, nonzeros=5, random_state=0)
+    problem: dict[str, Any] = {"l0": 0.02, "ridge": 0.03, "exact": True}
+    whole = sb.solve(data.X, data.y, node_limit=100, **problem)
+    sb.solve(data.X, data.y, node_limit=10, checkpoint=tmp_path / "s.npz", **problem)
+    pieces = sb.solve(data.X, data.y, node_limit=100, checkpoint=tmp_path / "s.npz", **problem)
+    assert (pieces.stats.nodes, pieces.lower) == (whole.stats.nodes, whole.lower)
+    assert pieces.upper == whole.upper
