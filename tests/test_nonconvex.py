@@ -261,3 +261,32 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tukey: features [5, 20, 33, 71] (planted [5, 20, 33, 71])" in out
     assert "tukey: [2, 3, 8] on clean data, [2, 3, 8] on spoiled data" in out
     assert "certificate verified: False" not in out
+
+
+def test_a_large_c_is_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = 3.0 * X[:, 0] + rng.normal(size=60)
+    plain = sb.solve(X, y, k=2, ridge=1.0)
+    for c in (1e9, 1e100):
+        robust = sb.solve(X, y, k=2, ridge=1.0, loss=Tukey(c))
+        assert robust.lower <= plain.upper * (1.0 + 1e-9)
+        # Nothing of the box lies where the loss is not convex: only its width is lost.
+        assert robust.lower == pytest.approx(plain.lower, rel=1e-3)
+
+
+def test_no_bound_below_the_least_loss() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    solution = sb.solve(X, y, k=2, ridge=1e-300, loss="tukey")
+    assert solution.lower == pytest.approx(0.0, abs=1e-9) or solution.lower > 0.0
+    assert solution.certificate.verify(X, y).ok
+
+
+def test_a_verdict_names_its_problem() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    said = set()
+    for options in ({"loss": "tukey"}, {"loss": Tukey(50.0)}, {"loss": "tukey", "never": [1]}):
+        said.add(sb.Program(X, y, k=1, ridge=0.1, **options).describe())
+    assert len(said) == 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sparsebounds._array import Vector
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, enclosed
 from sparsebounds.certificates import Certificate, Leaf
@@ -21,7 +23,9 @@ def certificate_from(
     """
     convex = enclosed(program, model.value, boxes)
     if convex is not program:
-        points = [dual_point_at(convex, point.t) for point in points]
+        # At 0 the bound is the least loss on the box, which a poor dual vector may fall short of.
+        vectors = [*(point.t for point in points), np.zeros(program.n)]
+        points = [dual_point_at(convex, t) for t in vectors]
     cover = best_cover(convex, points)
     used = sorted(set(cover.points))
     leaves = [

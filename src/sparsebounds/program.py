@@ -304,13 +304,20 @@ class Program:
                 else f"a price l0={_number(self.l0)} per nonzero coefficient"
             )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
+        always, never = int(np.count_nonzero(self.always)), int(np.count_nonzero(self.never))
         extras = [
             "an intercept" if self.fit_intercept else "",
             "standardized columns" if self.standardize else "",
             "nonnegative coefficients" if self.positive.any() else "",
+            f"{always} feature{'s' * (always != 1)} always in" if always else "",
+            f"{never} feature{'s' * (never != 1)} never in" if never else "",
         ]
         tail = "".join(f", {extra}" for extra in extras if extra)
-        return f"{self.loss.name} loss on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
+        # An envelope's numbers are those of its box.
+        numbers = self.loss.parameters() if self.box is None else {}
+        own = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
+        loss = f"{self.loss.name} loss{f' ({own})' * bool(own)}"
+        return f"{loss} on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
 
     def __repr__(self) -> str:
         return f"<Program: {self.describe()}>"

@@ -56,7 +56,8 @@ def test_classes_prices_and_one_standard_error(invoke: Invoke, words: Path) -> N
         (("--cv", 3, "--rule", "2se"), "--rule '2se' must be best or 1se."),
         (("--cv", 3, "--ball", 2, "--ridges", "1"), "Both --ball and --ridges were given"),
         (("--cv", 3, "--ridges", "0"), "--ridges '0': write"),
-        (("--cv", 3, "--offset", "bmi"), "--cv does not take an --offset."),
+        (("--cv", 3, "--offset", "bmi"), "--cv does not take an --offset; choose"),
+        (("--cv", 100_000), "--cv 100000 needs 100000 rows, and there are"),
     ],
 )
 def test_wrong_use(

@@ -262,7 +262,7 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("--l0", "nan"), "l0=nan must be finite and greater than 0."),
         (("--tol", 0), "tol=0.0 must be a number greater than 0, such as 1e-4."),
         (("--time-limit", 0), "time_limit=0.0 must be a number of seconds greater than 0."),
-        (("--loss", "hinge"), "squared_hinge. Did you mean 'squared_hinge'?"),
+        (("--loss", "hinge"), "amplitude. Did you mean 'squared_hinge'?"),
         (("--loss", "logistc"), "--loss 'logistc' is not a loss; pass one of squared, logistic"),
         (("--loss", "logistic"), "The target 'score' holds 60 classes ("),
         (("--out", "/nowhere/m.json"), "--out /nowhere/m.json: the folder /nowhere does not exist"),

@@ -20,8 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsebounds as sb
+from sparsebounds._errors import InputError
+from sparsebounds._path import walk
 from sparsebounds.datasets import make_correlated
-from sparsebounds.estimators._criteria import chosen
+from sparsebounds.estimators._criteria import check_scored, chosen
 
 SAMPLE = make_correlated(90, 15, 0.5, nonzeros=4, snr=10.0, random_state=3)
 X, Y = SAMPLE.X, SAMPLE.y
@@ -205,9 +207,34 @@ def test_processes_keep_to_their_share_and_agree() -> None:
         (sb.SparseRegressorCV(rule="2se"), "rule='2se' is not known"),
         (sb.SparseRegressorCV(criterion="bic", rule="1se"), "rule='1se' needs folds"),
         (sb.SparseRegressorCV(loss="huber", criterion="bic"), "needs a likelihood"),
-        (sb.SparseRegressorCV(loss="logistic"), "pass 'squared', 'huber' or 'poisson'"),
+        (sb.SparseRegressorCV(loss="logistic"), "pass 'squared', 'huber', 'poisson', 'tukey'"),
     ],
 )
 def test_wrong_parameters(model: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         model.fit(X, Y)
+
+
+def test_ctrl_c_ends_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A path cut short would lack candidates, and another k would be chosen without a word.
+    data = make_correlated(60, 20, 0.5, nonzeros=4, random_state=0)
+    step = walk.Walk.step
+
+    def interrupted(self: walk.Walk, value: float) -> None:
+        if value == 3:
+            raise KeyboardInterrupt
+        step(self, value)
+
+    monkeypatch.setattr(walk.Walk, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sb.SparseRegressorCV(range(6), ridges=[0.1], cv=3).fit(data.X, data.y)
+
+
+def test_candidates_without_a_score_are_said() -> None:
+    scores = np.zeros((1, 3, 2))
+    check_scored(scores)
+    scores[0, 2, 1] = np.nan
+    with pytest.warns(UserWarning, match="1 of 3 candidates"):
+        check_scored(scores)
+    with pytest.raises(InputError, match="No candidate has a score"):
+        check_scored(np.full((1, 3, 2), np.nan))

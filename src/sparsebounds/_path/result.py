@@ -128,6 +128,8 @@ class Path(Sequence[PathPoint]):
     full_passes: float
     newton_steps: int
     seconds: float
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
 
     def __len__(self) -> int:
         return len(self.points)

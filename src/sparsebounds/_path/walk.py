@@ -287,4 +287,5 @@ class Walk:
             full_passes=self.program.matrix.passes - self.first_pass,
             newton_steps=self.steps,
             seconds=self.seconds,
+            interrupted=self.interrupted,
         )

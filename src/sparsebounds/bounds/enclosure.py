@@ -187,7 +187,7 @@ def _finished(
     loss = program.loss
     assert isinstance(loss, NonConvexLoss)
     floor = down(-conjugate_up(program, np.zeros(program.n)))
-    ceiling, range_b = up(level), (0.0, 0.0)
+    ceiling, range_b = level, (0.0, 0.0)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         low, high = np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
         ceiling = floor

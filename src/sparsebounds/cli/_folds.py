@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
@@ -41,8 +42,12 @@ def chosen_by_folds(
     size: SizeOptions,
     problem: ProblemOptions,
     seed: int,
+    time_limit: float | None,
 ) -> Folds:
-    """The parameters with k or l0, and the ridge, that predict best in the folds."""
+    """The parameters with k or l0, and the ridge, that predict best in the folds.
+
+    Half of a time limit is for the folds, in equal parts.
+    """
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from sparsebounds.estimators import SparseClassifierCV, SparseRegressorCV
@@ -50,9 +55,10 @@ def chosen_by_folds(
 
     assert options.cv is not None
     if table.offset is not None:
-        raise InputError("--cv does not take an --offset.")
+        raise InputError("--cv does not take an --offset; choose with -k or --l0 and --ridge.")
     program = parameters.program(table)
     two = get_loss(parameters.loss).two_class
+    _check_count(options.cv, table.y, two)
     splitter = StratifiedKFold if two else KFold
     grid = _grid(options, size, program)
     if parameters.ball is None:
@@ -62,6 +68,7 @@ def chosen_by_folds(
     elif options.ridges is not None:
         raise InputError("Both --ball and --ridges were given; pass only one of them.")
     kind = SparseClassifierCV if two else SparseRegressorCV
+    paths = len(grid.get("ridges", [None])) * options.cv + 1
     found = kind(
         **grid,
         ball=parameters.ball,
@@ -73,6 +80,7 @@ def chosen_by_folds(
         never=np.flatnonzero(program.never),
         rule=options.rule or "best",
         cv=splitter(options.cv, shuffle=True, random_state=seed),
+        time_limit=None if time_limit is None else 0.5 * time_limit / paths,
     ).fit(table.X, table.y, sample_weight=table.weights)
     best: dict[str, Any] = (
         {"k": found.best_k_} if found.best_l0_ is None else {"l0": found.best_l0_}
@@ -83,10 +91,21 @@ def chosen_by_folds(
     count = len(found.cv_results_["mean_test_score"])
     words = (
         f"{options.cv} folds of {len(table.y)} rows chose {said}, of {count} candidates "
-        f"({'accuracy' if two else 'R2'} {np.max(found.cv_results_['mean_test_score']):.4f} at "
+        f"({'accuracy' if two else 'R2'} {np.nanmax(found.cv_results_['mean_test_score']):.4f} at "
         "the best of them)."
     )
     return Folds(parameters.changed(**best), words, found.cv_results_, found.path_)
+
+
+def _check_count(folds: int, y: Vector, two: bool) -> None:
+    """InputError for more folds than rows, or than rows of the smaller class."""
+    if folds > len(y):
+        raise InputError(f"--cv {folds} needs {folds} rows, and there are {len(y)}: ask for fewer.")
+    least = int(np.min(np.unique(y, return_counts=True)[1]))
+    if two and folds > least:
+        raise InputError(
+            f"--cv {folds} needs {folds} rows of each class, and one has {least}: ask for fewer."
+        )
 
 
 def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str, Any]:

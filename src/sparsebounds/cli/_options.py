@@ -187,7 +187,8 @@ class ProblemOptions:
     loss: Annotated[
         str | None,
         typer.Option(
-            help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ...",
+            help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ... "
+            "(scale the target so that its noise is about 1).",
             autocompletion=_losses,
             rich_help_panel=PROBLEM,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -77,10 +78,13 @@ def solve(
         chosen = None
         if folds.cv is not None:
             with progress("Cross-validating"):
+                began, seed = time.perf_counter(), reading.choice.seed
                 chosen = chosen_by_folds(
-                    parameters, reading.train, folds, size, problem, reading.choice.seed
+                    parameters, reading.train, folds, size, problem, seed, time_limit
                 )
             parameters = chosen.parameters
+            if time_limit is not None:
+                time_limit = max(time_limit - (time.perf_counter() - began), 1e-3)
         program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(

@@ -13,6 +13,7 @@ left out. The ridge makes coefficients smaller and d an overestimate of what the
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 from scipy.special import gammaln
@@ -59,6 +60,22 @@ def information(
     if criterion == "ebic":
         value += 2.0 * float(gammaln(m + 1) - gammaln(s + 1) - gammaln(m - s + 1))
     return value
+
+
+def check_scored(scores: Vector) -> None:
+    """InputError where no candidate has a score on every fold, a warning where some have not."""
+    missing = int(np.count_nonzero(np.isnan(scores).any(axis=2)))
+    count = scores.shape[0] * scores.shape[1]
+    if missing == count:
+        raise InputError(
+            "No candidate has a score on every fold; pass a longer time_limit, or fewer folds."
+        )
+    if missing:
+        warnings.warn(
+            f"{missing} of {count} candidates have no score on some fold and were left out: the "
+            "time_limit of a path was reached, or the scorer gave no number.",
+            stacklevel=4,
+        )
 
 
 def chosen(scores: Vector, rule: str) -> tuple[int, int]:

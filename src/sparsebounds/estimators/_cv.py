@@ -24,7 +24,7 @@ from sparsebounds._errors import InputError
 from sparsebounds._path import Path, PathPoint, path
 from sparsebounds._path.arguments import budgets, prices
 from sparsebounds.estimators._base import LinearEstimator
-from sparsebounds.estimators._criteria import check_choice, chosen, information
+from sparsebounds.estimators._criteria import check_choice, check_scored, chosen, information
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import as_matrix
@@ -107,6 +107,7 @@ class SparseCV(LinearEstimator):
                 for train, test in splits
             )
             scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
+            check_scored(scores)
             at, point = chosen(scores, self.rule)
             paths = full_paths(X, coded, weights, ridges[at], options)
         else:
@@ -230,8 +231,13 @@ def grid_of(options: dict[str, Any]) -> list[Any]:
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
-    """One path a problem."""
-    return [path(X, y, sample_weight=weights, ridge=ridge, **options) for y in coded]
+    """One path a problem. Ctrl-C ends the whole choice: half of it would choose something else."""
+    found = []
+    for y in coded:
+        found.append(path(X, y, sample_weight=weights, ridge=ridge, **options))
+        if found[-1].interrupted:
+            raise KeyboardInterrupt
+    return found
 
 
 def clone_shell(shell: Any) -> Any:

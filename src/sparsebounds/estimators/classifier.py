@@ -16,7 +16,7 @@ from sparsebounds._errors import InputError
 from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
 from sparsebounds.losses import Loss
 
-ALLOWED = "'logistic' or 'squared_hinge'"
+ALLOWED = "'logistic', 'squared_hinge', 'ramp' or 'sigmoid'"
 
 
 def _has_probabilities(estimator: Any) -> bool:

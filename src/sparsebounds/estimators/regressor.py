@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sparsebounds._array import Vector
 from sparsebounds.estimators._base import SparseEstimator, chosen_loss
 
-ALLOWED = "'squared', 'huber' or 'poisson'"
+ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real responses"
 
 
 class RegressorPredictions(RegressorMixin):

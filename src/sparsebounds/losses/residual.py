@@ -17,6 +17,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._rounding import U
 from sparsebounds._validate import LARGEST
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.cores import CoreLoss
@@ -100,9 +101,13 @@ class ResidualLoss(CoreLoss):
         return self.at(r) + np.abs(r) * self.weight(r) * (np.abs(y) + np.abs(z))
 
     def supremum(self, y: Vector, t: Vector, lo: Vector, hi: Vector) -> tuple[Vector, Vector]:
-        # The ends of the core are rounded: what lies between float and exact is charged.
         best, terms = super().supremum(y, t, lo, hi)
-        return best, terms + (np.abs(t) + self.turn) * (np.abs(y) + self.turn)
+        # The ends of the core are rounded: what lies between float and exact is charged, where the
+        # box reaches them.
+        size = np.abs(y) + self.turn
+        near = self.turn - 4.0 * U * size
+        reached = (hi - y >= near) | (y - lo >= near)
+        return best, terms + np.where(reached, (np.abs(t) + self.turn) * size, 0.0)
 
     def tangent_point(self, y: Vector, end: Vector, side: int) -> Vector | None:
         B = side * (end - y)

@@ -87,7 +87,9 @@ def data_section(program: Program | None, held: Held | None, origin: Origin) -> 
             (Cell(str(one["name"])), Cell(_became(one)), Cell(_filled(one["fill"])))
             for one in changed
         ]
-        blocks.append(Table(kinds, cells, note="Columns that did not enter as they are."))
+        blocks.append(
+            Table(kinds, cells, note="How columns are encoded, and what would fill a gap.")
+        )
     return Section("data", "The data", tuple(blocks))
 
 
