@@ -26,12 +26,17 @@ def certificate_from(
         # At 0 the bound is the least loss on the box, which a poor dual vector may fall short of.
         vectors = [*(point.t for point in points), np.zeros(program.n)]
         points = [dual_point_at(convex, t) for t in vectors]
-    cover = best_cover(convex, points)
+    lower, duals, leaves = best_leaves(convex, points)
+    return Certificate.build(program, duals, leaves, model.w, model.b, lower=lower, boxes=boxes)
+
+
+def best_leaves(
+    program: Program, points: list[DualPoint]
+) -> tuple[float, tuple[Vector, ...], tuple[Leaf, ...]]:
+    """The best bound of these dual points together, the vectors it needs, and its leaves."""
+    cover = best_cover(program, points)
     used = sorted(set(cover.points))
-    leaves = [
+    leaves = tuple(
         Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
-    ]
-    duals = [points[i].t for i in used]
-    return Certificate.build(
-        program, duals, leaves, model.w, model.b, lower=cover.lower, boxes=boxes
     )
+    return cover.lower, tuple(points[i].t for i in used), leaves

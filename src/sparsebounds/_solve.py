@@ -17,14 +17,13 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import solve_nonconvex
 from sparsebounds._proof import certificate_from
 from sparsebounds._solution import Solution, SolutionStats
-from sparsebounds._validate import check_limits
+from sparsebounds._validate import check_limits, check_node_limit, check_tolerance
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
 from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress
@@ -109,11 +108,9 @@ def solve_program(
     callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """`solve` for a program that is already posed."""
-    if not isinstance(tol, Real) or not (math.isfinite(tol) and tol > 0):
-        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
+    check_tolerance(tol)
     check_limits(time_limit, callback)
-    if node_limit is not None and not (isinstance(node_limit, Real) and node_limit >= 1):
-        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+    check_node_limit(node_limit)
     if checkpoint is not None and not exact:
         raise InputError(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."

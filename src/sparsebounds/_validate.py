@@ -62,6 +62,18 @@ def check_random_state(value: Any) -> None:
         )
 
 
+def check_tolerance(tol: Any, example: str = "1e-4") -> None:
+    """A tolerance is a finite number > 0."""
+    if not (isinstance(tol, Real) and math.isfinite(tol) and float(tol) > 0):
+        raise InputError(f"tol={tol!r} must be a number greater than 0, such as {example}.")
+
+
+def check_node_limit(node_limit: Any) -> None:
+    """A node limit is None or a number >= 1."""
+    if node_limit is not None and not (isinstance(node_limit, Real) and float(node_limit) >= 1):
+        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+
+
 def check_limits(time_limit: Any, callback: Any) -> None:
     """A time limit is None or a number of seconds > 0, a callback None or a function."""
     if time_limit is not None and (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -39,10 +38,8 @@ def prices(l0s: Any) -> list[float]:
 
 def check_options(tol: Any, stop: Any, node_limit: Any, time_limit: Any, callback: Any) -> None:
     """Tolerances and limits that make sense."""
-    if not (isinstance(tol, Real) and math.isfinite(tol) and float(tol) > 0):
-        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-4.")
+    check.check_tolerance(tol)
     if stop is not None and not (isinstance(stop, Real) and 0.0 < float(stop) < 1.0):
         raise InputError(f"stop={stop!r} must be a number between 0 and 1, such as 0.01, or None.")
-    if node_limit is not None and not node_limit >= 1:
-        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+    check.check_node_limit(node_limit)
     check.check_limits(time_limit, callback)

@@ -27,7 +27,6 @@ from sparsebounds.bounds import (
     ROOT,
     DualPoint,
     Node,
-    best_cover,
     budget_curve,
     fewest_ranges,
     null_up,
@@ -52,16 +51,6 @@ class Proof:
     duals: tuple[Vector, ...]
     leaves: tuple[Leaf, ...]
     tree: Tree | None = None
-
-
-def own_proof(program: Program, points: list[DualPoint]) -> Proof:
-    """What these dual points prove."""
-    cover = best_cover(program, points)
-    used = sorted(set(cover.points))
-    leaves = tuple(
-        Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
-    )
-    return Proof(cover.lower, tuple(points[i].t for i in used), leaves)
 
 
 class SharedBounds:

@@ -32,7 +32,8 @@ import numpy as np
 from sparsebounds._array import Index
 from sparsebounds._path.result import Path, PathPoint
 from sparsebounds._path.rows import Fitted, Row
-from sparsebounds._path.shared import Proof, SharedBounds, own_proof
+from sparsebounds._path.shared import Proof, SharedBounds
+from sparsebounds._proof import best_leaves
 from sparsebounds._solve import CLOSED
 from sparsebounds.bounds import DualPoint, screen_at
 from sparsebounds.exact import ExactSearch, SearchProgress
@@ -164,7 +165,7 @@ class Walk:
         began, program = time.perf_counter(), self.posed(value)
         relaxed = self.relax(program)
         points = [relaxed.point, *self.at_sizes(relaxed)]
-        proof = own_proof(program, points)
+        proof = Proof(*best_leaves(program, points))
         search = Search(program, relaxed, self.known)
         goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
         found = search.run(self.late, goal)

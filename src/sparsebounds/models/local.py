@@ -53,10 +53,7 @@ class LocalSearch(Search):
         self._widen(np.unique(np.concatenate([self.pool, *pools])))
 
     def run(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
-        def enough() -> bool:
-            return stop() or self.incumbent.value <= goal
-
-        try:
+        with self._until(stop, goal) as enough:
             ends: list[Model] = []
             for z in self._predictions(enough):
                 if enough():
@@ -66,8 +63,6 @@ class LocalSearch(Search):
             for model in ends[:2]:
                 self._near = [self.image(model)]
                 self.improve(model.support, enough)
-        except KeyboardInterrupt:
-            pass
         return self.incumbent
 
     def refined(self, relaxed: Relaxation, stop: Callable[[], bool]) -> Model:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from numbers import Real
 
 import numpy as np
 
 from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._validate import check_limits
+from sparsebounds._validate import check_limits, check_tolerance
 from sparsebounds.bounds import enclosed
 from sparsebounds.program import Program
 from sparsebounds.relaxation.budget import Budget, Callback
@@ -58,8 +56,7 @@ def relax(
     """
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
-    if not (isinstance(tol, Real) and math.isfinite(tol) and tol > 0):
-        raise InputError(f"tol={tol!r} must be a number greater than 0, such as 1e-8.")
+    check_tolerance(tol, "1e-8")
     check_limits(time_limit, callback)
     if start is not None and not isinstance(start, Relaxation):
         raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
