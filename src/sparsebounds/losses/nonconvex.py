@@ -56,7 +56,10 @@ class NonConvexLoss(Loss):
 
     def second(self, y: Any, z: Any) -> Any:
         """d^2 loss / dz^2 where the loss is convex; used by envelopes that touch it there."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"The {self.name} loss has no second derivative, which an envelope of lines and pieces "
+            "of the loss asks for."
+        )
 
     def infimum(self, y: Any) -> Any:
         return 0.0 * y
