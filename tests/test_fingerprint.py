@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._fingerprint import COLS, ROWS, multipliers
 from sparsebounds.matrices import DenseMatrix, as_matrix, dense
+from sparsebounds.matrices.words import COLS, ROWS, multipliers
 from sparsebounds.program import Program
 
 N, M = 6, 4

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparsebounds._fingerprint import multipliers
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix
+from sparsebounds.matrices.words import multipliers
 from sparsebounds.program import Program
 
 N, M = 20, 8

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._fingerprint import multipliers
 from sparsebounds.matrices import LowRankMatrix, Matrix, StandardizedMatrix, as_matrix, base
+from sparsebounds.matrices.words import multipliers
 from sparsebounds.program import Program
 
 N, M, R = 7, 5, 3

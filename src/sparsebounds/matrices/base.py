@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, gamma, norm_up, up
-
-Words: TypeAlias = npt.NDArray[np.uint64]
-"""Checksums are integers mod 2^64."""
+from sparsebounds.matrices.words import Words, seeded
 
 PART = 1 << 22
 """Entries of X in a block of columns: 32 MiB in float64."""
@@ -80,6 +76,11 @@ class Matrix(ABC):
         """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
 
     @property
+    def signature(self) -> Words:
+        """The checksums that a fingerprint holds: one pass."""
+        return self.checksum(*seeded(self.shape))
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored, so that a dense block of columns is a waste."""
         return False
@@ -112,17 +113,6 @@ class Matrix(ABC):
         # Underflow: of each product, and of each entry before it meets its coefficient.
         lost = up((len(index) + self.entry_roundings * up(float(np.sum(np.abs(w))))) * TINY)
         return block @ w, up(radius + lost)
-
-
-def words(x: Vector) -> Words:
-    """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
-
-    Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but
-    for the fold, the signs of any two entries could change unseen.
-    """
-    bits = (x + 0.0).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
-    return bits
 
 
 def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:

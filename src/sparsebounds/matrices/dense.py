@@ -16,12 +16,11 @@ from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import row_norms_up
 from sparsebounds.matrices.base import (
     Matrix,
-    Words,
     inner_product_radii,
     inner_product_radius,
     norms_from_squares,
-    words,
 )
+from sparsebounds.matrices.words import Words, words
 
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""

@@ -13,14 +13,9 @@ import numpy as np
 from array_api_compat import device
 
 from sparsebounds._array import Array, Index, Vector, namespace, to_numpy
-from sparsebounds.matrices.base import (
-    Matrix,
-    Words,
-    inner_product_radius,
-    norms_from_squares,
-    words,
-)
+from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
 from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.words import Words, words
 
 BLOCK = 1 << 24
 """Entries converted to float64 at a time: 128 MiB."""

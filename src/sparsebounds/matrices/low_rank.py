@@ -12,7 +12,8 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, gamma, norm_up, up
-from sparsebounds.matrices.base import Matrix, Words, norms_from_squares, words
+from sparsebounds.matrices.base import Matrix, norms_from_squares
+from sparsebounds.matrices.words import Words, words
 
 
 class LowRankMatrix(Matrix):

@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.matrices.base import (
-    Matrix,
-    Words,
-    inner_product_radius,
-    norms_from_squares,
-    words,
-)
+from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
+from sparsebounds.matrices.words import Words, words
 
 
 class SparseMatrix(Matrix):

@@ -10,7 +10,8 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, U, gamma, sum_up, up
-from sparsebounds.matrices.base import Matrix, Words
+from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.words import Words
 
 
 class StandardizedMatrix(Matrix):
@@ -90,6 +91,10 @@ class StandardizedMatrix(Matrix):
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = self.base.moments(weights)
         return (mean - self.center) / self.scale, spread / self.scale**2
+
+    @property
+    def signature(self) -> Words:
+        return self.base.signature
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         return self.base.checksum(rows, cols)

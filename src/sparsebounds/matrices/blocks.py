@@ -1,0 +1,196 @@
+"""A matrix read block by block, wherever its blocks are: in a file, or on other machines.
+
+X is cut into rows of blocks and columns of blocks. Everything asked of it is asked of each block,
+a matrix in its own right, and merged: sums over the rows of blocks for scores, over the columns of
+blocks for products X w. How blocks are read, by whom and in which order, is left to `_fold`.
+
+The first pass takes norms and checksums together. Columns once read are kept, within limits: where
+blocks hold many columns, reading a few again costs as much as a pass.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+from operator import methodcaller
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds._rounding import row_norms_up, up
+from sparsebounds.matrices.base import Matrix, inner_product_radii, inner_product_radius
+from sparsebounds.matrices.cache import ColumnCache
+from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.words import Words, seeded
+
+Work: TypeAlias = Callable[[Matrix], Any]
+"""What is asked of one block; it can be pickled."""
+
+Plan: TypeAlias = Callable[[int, int], Work | None]
+"""The work at each block (row of blocks, column of blocks); None: the block is not needed."""
+
+
+class BlockMatrix(Matrix):
+    """A grid of blocks; `heights` and `widths` are their numbers of rows and of columns."""
+
+    def __init__(self, heights: Sequence[int], widths: Sequence[int], cache: int) -> None:
+        """`cache` is how many bytes of columns may be kept."""
+        self.rows, self.cols = _ranges(heights), _ranges(widths)
+        self.shape = (self.rows[-1].stop, self.cols[-1].stop)
+        self.passes = 0.0
+        self._cache = ColumnCache(self.shape[0], cache)
+
+    @abstractmethod
+    def _fold(
+        self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
+    ) -> Iterator[tuple[int, Any]]:
+        """Do the work of a plan; merge results, in any order, along the rows or the columns.
+
+        "rows" merges the blocks of each column of blocks, and yields (column of blocks, result);
+        "columns" merges those of each row of blocks.
+        Blocks read are added to `passes`.
+        """
+
+    @cached_property
+    def _first_pass(self) -> tuple[Vector, Words]:
+        """Norms and checksums."""
+        rows, cols = seeded(self.shape)
+
+        def plan(i: int, j: int) -> Work:
+            return partial(_survey, rows=rows[:, self.rows[i]], cols=cols[:, self.cols[j]])
+
+        norms = np.empty(self.shape[1])
+        sums = np.zeros(len(rows), dtype=np.uint64)
+        for j, (part, total) in self._fold(plan, _both, "rows"):
+            norms[self.cols[j]] = part
+            sums += total
+        return norms, sums
+
+    @property
+    def norms(self) -> Vector:
+        return self._first_pass[0]
+
+    @property
+    def signature(self) -> Words:
+        return self._first_pass[1]
+
+    def scores(self, a: Vector) -> Vector:
+        out = np.empty(self.shape[1])
+        for j, part in self._fold(
+            lambda i, _: methodcaller("scores", a[self.rows[i]]), operator.add, "rows"
+        ):
+            out[self.cols[j]] = part
+        return out
+
+    def score_radius(self, a: Vector) -> Vector:
+        return inner_product_radius(self.shape[0], self.norms, a)
+
+    def scores_many(self, a: Vector) -> Vector:
+        out = np.empty((len(a), self.shape[1]))
+        for j, part in self._fold(
+            lambda i, _: methodcaller("scores_many", a[:, self.rows[i]]), operator.add, "rows"
+        ):
+            out[:, self.cols[j]] = part
+        return out
+
+    def score_radius_many(self, a: Vector) -> Vector:
+        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
+
+    def columns(self, index: Index) -> Vector:
+        missing = self._cache.missing(index)
+        if len(missing):
+            self._cache.keep(missing, self._read(missing), needed=index)
+        return self._cache.take(index)
+
+    def part(self, index: Index) -> DenseMatrix:
+        return DenseMatrix(self.columns(index))
+
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])
+        for j, (_, center, squares) in self._fold(
+            lambda i, _: partial(_moments, weights=weights[self.rows[i]]), _pooled, "rows"
+        ):
+            mean[self.cols[j]], spread[self.cols[j]] = center, squares
+        return mean, spread
+
+    def checksum(self, rows: Words, cols: Words) -> Words:
+        total = np.zeros(len(rows), dtype=np.uint64)
+        for _, part in self._fold(
+            lambda i, j: methodcaller("checksum", rows[:, self.rows[i]], cols[:, self.cols[j]]),
+            operator.add,
+            "rows",
+        ):
+            total += part
+        return total
+
+    def combine(self, weights: Vector) -> Vector:
+        out = np.empty((self.shape[0], weights.shape[1]))
+        for i, part in self._fold(
+            lambda _, j: methodcaller("combine", weights[self.cols[j]]), operator.add, "columns"
+        ):
+            out[self.rows[i]] = part
+        return out
+
+    def project(self, basis: Vector) -> Vector:
+        out = np.empty((basis.shape[1], self.shape[1]))
+        for j, part in self._fold(
+            lambda i, _: methodcaller("project", basis[self.rows[i]]), operator.add, "rows"
+        ):
+            out[:, self.cols[j]] = part
+        return out
+
+    def _read(self, index: Index) -> Vector:
+        """Columns, from every block that holds some of them."""
+        out = np.empty((self.shape[0], len(index)), order="F")
+        places = [
+            np.flatnonzero((index >= block.start) & (index < block.stop)) for block in self.cols
+        ]
+
+        def plan(_: int, j: int) -> Work | None:
+            chosen = index[places[j]] - self.cols[j].start
+            return partial(_taken, block=j, local=chosen) if len(chosen) else None
+
+        for i, found in self._fold(plan, operator.add, "columns"):
+            for j, columns in found:
+                out[self.rows[i], places[j]] = columns
+        return out
+
+
+def _ranges(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
+def _survey(block: Matrix, rows: Words, cols: Words) -> tuple[Vector, Words]:
+    return block.norms, block.checksum(rows, cols)
+
+
+def _both(one: tuple[Vector, Words], other: tuple[Vector, Words]) -> tuple[Vector, Words]:
+    """Norms and checksums of two sets of rows."""
+    # Rounded up twice: libraries' hypot is good to one unit in the last place.
+    return up(up(np.hypot(one[0], other[0]))), one[1] + other[1]
+
+
+def _taken(matrix: Matrix, *, block: int, local: Index) -> list[tuple[int, Vector]]:
+    return [(block, matrix.columns(local))]
+
+
+def _moments(block: Matrix, weights: Vector) -> tuple[float, Vector, Vector]:
+    """The share of these rows, and mean and spread of the columns in them."""
+    share = float(np.sum(weights))
+    mean, spread = block.moments(weights / share)
+    return share, mean, share * spread
+
+
+def _pooled(
+    one: tuple[float, Vector, Vector], other: tuple[float, Vector, Vector]
+) -> tuple[float, Vector, Vector]:
+    """Moments of two sets of rows, from those of each (Chan, Golub and LeVeque)."""
+    share = one[0] + other[0]
+    apart = other[1] - one[1]
+    mean = one[1] + (other[0] / share) * apart
+    return share, mean, one[2] + other[2] + (one[0] * other[0] / share) * apart**2
