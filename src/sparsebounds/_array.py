@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import array_api_compat.numpy
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace, is_cupy_array, is_torch_array
+from array_api_compat import array_namespace, device, is_cupy_array, is_torch_array
 
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard."""
@@ -43,3 +43,54 @@ def to_numpy(x: Any) -> npt.NDArray[Any]:
     elif is_cupy_array(x):
         x = x.get()
     return np.asarray(x)
+
+
+def bits(x: Array) -> Array | None:
+    """The bits of float64 numbers as 64-bit integers; None where the library does not tell."""
+    view = getattr(x, "view", None)
+    return None if view is None else view(namespace(x).int64)
+
+
+class Home:
+    """Where arrays live and are computed with. This one is the host, with NumPy's arrays."""
+
+    xp: ModuleType = array_api_compat.numpy
+
+    def bring(self, x: npt.NDArray[Any]) -> Array:
+        """A NumPy array, brought there."""
+        return x
+
+    def fetch(self, x: Array) -> Vector:
+        """An array from there, as NumPy's."""
+        return np.asarray(x)
+
+    def empty(self, shape: tuple[int, int]) -> Array:
+        """A float64 array whose entries are not set."""
+        return np.empty(shape)
+
+    def rows(self, x: Array, index: Index) -> Array:
+        """Some rows of a matrix there."""
+        return x[index]
+
+
+class Abroad(Home):
+    """The library and the device of an array that is not NumPy's."""
+
+    def __init__(self, array: Array) -> None:
+        self.xp = namespace(array)
+        self._device = device(array)
+
+    def bring(self, x: npt.NDArray[Any]) -> Array:
+        return self.xp.asarray(x, device=self._device)
+
+    def fetch(self, x: Array) -> Vector:
+        return to_numpy(x)
+
+    def empty(self, shape: tuple[int, int]) -> Array:
+        return self.xp.empty(shape, dtype=self.xp.float64, device=self._device)
+
+    def rows(self, x: Array, index: Index) -> Array:
+        return self.xp.take(x, self.bring(index), axis=0)
+
+
+HOST = Home()

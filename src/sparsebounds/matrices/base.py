@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import HOST, Array, Home, Index, Vector
 from sparsebounds._rounding import TINY, gamma, norm_up, up
 from sparsebounds.matrices.words import Words, seeded
 
@@ -62,6 +62,15 @@ class Matrix(ABC):
     @abstractmethod
     def columns(self, index: Index) -> Vector:
         """The columns X[:, index] as a dense float64 array."""
+
+    @property
+    def home(self) -> Home:
+        """Where the entries live."""
+        return HOST
+
+    def resident(self, index: Index) -> Array:
+        """`columns`, at home."""
+        return self.columns(index)
 
     @abstractmethod
     def part(self, index: Index) -> Matrix:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import Array, Home, Index, Vector
 from sparsebounds._rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.words import Words
@@ -69,6 +69,14 @@ class StandardizedMatrix(Matrix):
 
     def columns(self, index: Index) -> Vector:
         return (self.base.columns(index) - self.center[index]) / self.scale[index]
+
+    @property
+    def home(self) -> Home:
+        return self.base.home
+
+    def resident(self, index: Index) -> Array:
+        bring = self.home.bring
+        return (self.base.resident(index) - bring(self.center[index])) / bring(self.scale[index])
 
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])

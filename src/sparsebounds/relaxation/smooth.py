@@ -3,6 +3,9 @@
 Two implementations of one interface. The squared loss lives in Gram form, with the intercept
 eliminated by centring: no vector of n numbers inside Newton's loop. Any other loss keeps z = A w
 + b and carries the intercept as one more, unpenalised, coordinate.
+
+A, and every vector of n numbers, stay where X lives (`home`); what belongs to features comes to the
+host, where Newton's small systems are solved.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import HOST, Array, Home, Index, Vector
+from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
 
 FLAT = 1e-6
@@ -37,7 +41,7 @@ class SmoothPoint:
     slope: float
     """df/db; 0 where the intercept is eliminated or not fitted."""
 
-    z: Vector | None = None
+    z: Array | None = None
     """A w + b, where the implementation keeps it."""
 
     @property
@@ -55,7 +59,7 @@ class SmoothPoints:
     value: Vector
     gradient: Vector
     slope: Vector
-    z: Vector | None = None
+    z: Array | None = None
 
     @property
     def dual(self) -> Vector:
@@ -88,22 +92,24 @@ class Smooth(ABC):
     has_intercept: bool
     """Whether b is a coordinate of Newton's system."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, home: Home) -> None:
         self.program = program
-        self._store = np.empty((0, program.n))
+        self._home = home
+        self._store = home.empty((0, program.n))
         self.size = 0
 
     @property
-    def _rows(self) -> Vector:
+    def _rows(self) -> Array:
         """A^T: the working columns, one a row."""
-        return self._store[: self.size]
+        return self._store[: self.size, :]
 
-    def add(self, columns: Vector) -> None:
-        """Append columns to A."""
+    def add(self, columns: Array) -> None:
+        """Append columns, which are at home, to A."""
         size = self.size + columns.shape[1]
-        if size > len(self._store):
-            self._store = _grown(self._store, (max(size, 2 * self.size), self.program.n))
-        self._store[self.size : size] = columns.T
+        if size > self._store.shape[0]:
+            larger = (max(size, 2 * self.size), self.program.n)
+            self._store = _grown(self._store, self._home.empty(larger))
+        self._store[self.size : size, :] = columns.T
         self.size = size
 
     @abstractmethod
@@ -141,12 +147,12 @@ class Smooth(ABC):
     def predictions(self, w: Vector, b: float) -> Vector:
         """z = A w + b."""
 
-    def _image(self, w: Vector) -> Vector:
+    def _image(self, w: Vector) -> Array:
+        """A w, at home."""
         support = np.flatnonzero(w)
         if len(support) * 4 > len(w):
-            return w @ self._rows
-        image: Vector = w[support] @ self._rows[support]
-        return image
+            return self._home.bring(w) @ self._rows
+        return self._home.bring(w[support]) @ self._home.rows(self._rows, support)
 
 
 class GramPart(Smooth):
@@ -154,15 +160,16 @@ class GramPart(Smooth):
 
     has_intercept = False
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self._p = program.F.p
+    def __init__(self, program: Program, home: Home) -> None:
+        super().__init__(program, home)
+        p = program.F.p
         # Equal weights, the usual case, are one factor outside the products.
-        self._equal = float(self._p[0]) if np.all(self._p == self._p[0]) else None
-        self._target = program.y if program.offset is None else program.y - program.offset
-        self._mean = float(self._p @ self._target) if program.fit_intercept else 0.0
-        self._target = self._target - self._mean
-        self._constant = 0.5 * float(self._p @ self._target**2)
+        self._equal = float(p[0]) if np.all(p == p[0]) else None
+        target = program.y if program.offset is None else program.y - program.offset
+        self._mean = float(p @ target) if program.fit_intercept else 0.0
+        target = target - self._mean
+        self._constant = 0.5 * float(p @ target**2)
+        self._p, self._root, self._target = map(home.bring, (p, np.sqrt(p), target))
         self._means = np.empty(0)
         self._linear = np.empty(0)
         self._products = np.empty((0, 0))
@@ -172,28 +179,27 @@ class GramPart(Smooth):
         """G on the working columns."""
         return self._products[: self.size, : self.size]
 
-    def add(self, columns: Vector) -> None:
-        old = self.size
+    def add(self, columns: Array) -> None:
+        old, fetch = self.size, self._home.fetch
         means = np.zeros(columns.shape[1])
         if self.program.fit_intercept:
             # Centred before they are multiplied: a mean of 1e8 would drown what matters.
-            means = self._p @ columns
-            columns = columns - means
+            shift = self._p @ columns
+            means, columns = fetch(shift), columns - shift
         super().add(columns)
         # Symmetric products go to a kernel of half the work; cross products are taken once.
-        fresh = self._rows[old:]
+        fresh = self._rows[old:, :]
         if self._equal is not None:
-            corner, cross = (
-                self._equal * (fresh @ fresh.T),
-                self._equal * (self._rows[:old] @ fresh.T),
-            )
-            linear = self._equal * (fresh @ self._target)
+            corner = self._equal * fetch(fresh @ fresh.T)
+            cross = self._equal * fetch(self._rows[:old, :] @ fresh.T)
+            linear = self._equal * fetch(fresh @ self._target)
         else:
-            root, weighted = fresh * np.sqrt(self._p), fresh * self._p
-            corner, cross = root @ root.T, self._rows[:old] @ weighted.T
-            linear = weighted @ self._target
-        if len(self._products) < len(self._store):
-            self._products = _grown(self._products, (len(self._store), len(self._store)))
+            root, weighted = fresh * self._root, fresh * self._p
+            corner, cross = fetch(root @ root.T), fetch(self._rows[:old, :] @ weighted.T)
+            linear = fetch(weighted @ self._target)
+        room = self._store.shape[0]
+        if len(self._products) < room:
+            self._products = _grown(self._products, np.empty((room, room)))
         self._products[old : self.size, old : self.size] = corner
         self._products[:old, old : self.size] = cross
         self._products[old : self.size, :old] = cross.T
@@ -202,7 +208,7 @@ class GramPart(Smooth):
 
     def part(self, index: Index) -> GramPart:
         part = copy.copy(self)
-        part._store, part.size = self._rows[index], len(index)
+        part._store, part.size = self._home.rows(self._rows, index), len(index)
         part._products = self._products.ravel().take(self._places(index))
         part._means, part._linear = self._means[index], self._linear[index]
         return part
@@ -213,7 +219,7 @@ class GramPart(Smooth):
         It has no predictions.
         """
         part = copy.copy(self)
-        part._store, part.size = np.empty((0, self.program.n)), len(index)
+        part._store, part.size = self._home.empty((0, self.program.n)), len(index)
         part._products = self._products.ravel().take(self._places(index))
         np.einsum("ii->i", part._products)[:] -= diagonal
         part._means, part._linear = self._means[index], self._linear[index]
@@ -254,53 +260,54 @@ class GramPart(Smooth):
 
     def predictions(self, w: Vector, b: float) -> Vector:
         # b is the optimal intercept for w: on centred columns, the mean response.
-        return self._image(w) + self._mean
+        return self._home.fetch(self._image(w)) + self._mean
 
 
 class GeneralPart(Smooth):
     """Any convex loss: derivatives through z = A w + b."""
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, home: Home) -> None:
+        super().__init__(program, home)
         self.has_intercept = program.fit_intercept
+        self._F = program.F if home is HOST else _moved(program.F, home)
         self._squares = np.empty(0)
 
-    def add(self, columns: Vector) -> None:
+    def add(self, columns: Array) -> None:
         super().add(columns)
-        self._squares = np.concatenate((self._squares, self.program.F.p @ columns**2))
+        self._squares = np.append(self._squares, self._home.fetch(self._F.p @ columns**2))
 
     def part(self, index: Index) -> GeneralPart:
         part = copy.copy(self)
-        part._store, part.size = self._rows[index], len(index)
+        part._store, part.size = self._home.rows(self._rows, index), len(index)
         part._squares = self._squares[index]
         return part
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
-        F, z = self.program.F, self.predictions(w, b)
+        F, z = self._F, self._image(w) + b
         with np.errstate(over="ignore", invalid="ignore"):
             a = F.gradient(z)
             value = F.value(z)
-        slope = float(np.sum(a)) if self.has_intercept else 0.0
-        return SmoothPoint(w, b, value, self._rows @ a, slope, z)
+        slope = float(self._home.xp.sum(a)) if self.has_intercept else 0.0
+        return SmoothPoint(w, b, value, self._home.fetch(self._rows @ a), slope, z)
 
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
-        F, used = self.program.F, np.flatnonzero(np.any(w != 0.0, axis=0))
-        z = w[:, used] @ self._rows[used] + b[:, None]
+        home, F, used = self._home, self._F, np.flatnonzero(np.any(w != 0.0, axis=0))
+        z = home.bring(w[:, used]) @ home.rows(self._rows, used) + home.bring(b)[:, None]
         if self.has_intercept:
             b, z = self._balanced(b, z)
         with np.errstate(over="ignore", invalid="ignore"):
-            a, value = F.gradient(z), F.values(z)
-        gradient = a @ self._rows.T
-        slope = np.sum(a, axis=1) if self.has_intercept else np.zeros(len(w))
+            a, value = F.gradient(z), home.fetch(F.values(z))
+        gradient = home.fetch(a @ self._rows.T)
+        slope = home.fetch(home.xp.sum(a, axis=1)) if self.has_intercept else np.zeros(len(w))
         return SmoothPoints(w, b, value, gradient, slope, z)
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
-        return self._squares * max(float(np.sum(self._bend(point))), self._least)
+        return self._squares * max(float(self._home.xp.sum(self._bend(point))), self._least)
 
     def metrics(self, points: SmoothPoints) -> Vector:
         assert points.z is not None
-        bend = np.sum(self.program.F.curvature(points.z), axis=1)
+        bend = self._home.fetch(self._home.xp.sum(self._F.curvature(points.z), axis=1))
         return np.outer(np.maximum(bend, self._least), self._squares)
 
     @property
@@ -311,26 +318,26 @@ class GeneralPart(Smooth):
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
-        bend = self._bend(point)
-        rows = self._rows[active]
+        xp, fetch, bend = self._home.xp, self._home.fetch, self._bend(point)
+        rows = self._home.rows(self._rows, active)
         gradient = point.gradient[active]
         if self.has_intercept:
-            rows = np.concatenate((rows, np.ones((1, self.program.n))))
+            rows = xp.concat((rows, xp.ones_like(self._store[:1, :])))
             gradient = np.append(gradient, point.slope)
-        scaled = rows * np.sqrt(bend)
-        return scaled @ scaled.T, rows @ (bend * point.z) - gradient
+        scaled = rows * xp.sqrt(bend)
+        return fetch(scaled @ scaled.T), fetch(rows @ (bend * point.z)) - gradient
 
-    def _balanced(self, b: Vector, z: Vector) -> tuple[Vector, Vector]:
+    def _balanced(self, b: Vector, z: Array) -> tuple[Vector, Array]:
         """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
-        F = self.program.F
+        F, home = self._F, self._home
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for _ in range(BALANCING):
-                slope = np.sum(F.gradient(z), axis=1)
+                slope = home.fetch(home.xp.sum(F.gradient(z), axis=1))
                 if not np.any(np.abs(slope) > BALANCED):
                     break
-                step = slope / np.sum(F.curvature(z), axis=1)
+                step = slope / home.fetch(home.xp.sum(F.curvature(z), axis=1))
                 step = np.where(np.isfinite(step), np.clip(step, -2.0, 2.0), 0.0)
-                b, z = b - step, z - step[:, None]
+                b, z = b - step, z - home.bring(step)[:, None]
         return b, z
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
@@ -340,27 +347,32 @@ class GeneralPart(Smooth):
 
         def derivative(t: float) -> float:
             with np.errstate(over="ignore", invalid="ignore"):
-                slope = float(self.program.F.gradient(start + t * step) @ step)
+                slope = float(self._F.gradient(start + t * step) @ step)
             return np.inf if np.isnan(slope) else slope
 
         return derivative
 
     def predictions(self, w: Vector, b: float) -> Vector:
-        return self._image(w) + b
+        return self._home.fetch(self._image(w)) + b
 
-    def _bend(self, point: SmoothPoint) -> Vector:
+    def _bend(self, point: SmoothPoint) -> Array:
         assert point.z is not None
-        bend: Vector = self.program.F.curvature(point.z)
-        return bend
+        return self._F.curvature(point.z)
 
 
-def _grown(array: Vector, shape: tuple[int, int]) -> Vector:
-    """A larger array with the old one in its corner; the rest is not set."""
-    larger = np.empty(shape)
+def _grown(array: Array, larger: Array) -> Array:
+    """A larger array with the old one in its corner; the rest stays as it is."""
     larger[: array.shape[0], : array.shape[1]] = array
     return larger
 
 
-def smooth_part(program: Program) -> Smooth:
-    """The implementation for the program's loss."""
-    return GramPart(program) if program.loss.name == "squared" else GeneralPart(program)
+def _moved(F: MeanLoss, home: Home) -> MeanLoss:
+    """F with its vectors brought home."""
+    offset = None if F.offset is None else home.bring(F.offset)
+    return MeanLoss(F.loss, home.bring(F.y), home.bring(F.p), offset)
+
+
+def smooth_part(program: Program, home: Home = HOST) -> Smooth:
+    """The implementation for the program's loss, where the columns it is given live."""
+    kind = GramPart if program.loss.name == "squared" else GeneralPart
+    return kind(program, home)

@@ -28,7 +28,7 @@ class Workspace:
 
     def __init__(self, program: Program) -> None:
         self._data = (program.matrix, program.y, program.weights, program.offset)
-        self.smooth: Smooth = smooth_part(program)
+        self.smooth: Smooth = smooth_part(program, program.matrix.home)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self._proved: deque[DualPoint] = deque(maxlen=KEPT)
 
@@ -53,5 +53,5 @@ class Workspace:
     def add(self, program: Program, features: Index) -> None:
         """Read more columns."""
         if len(features):
-            self.smooth.add(program.matrix.columns(features))
+            self.smooth.add(program.matrix.resident(features))
             self.index = np.concatenate((self.index, features))
