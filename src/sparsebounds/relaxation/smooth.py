@@ -322,7 +322,7 @@ class GeneralPart(Smooth):
         rows = self._home.rows(self._rows, active)
         gradient = point.gradient[active]
         if self.has_intercept:
-            rows = xp.concat((rows, xp.ones_like(self._store[:1, :])))
+            rows = xp.concat((rows, xp.ones_like(bend)[None, :]))
             gradient = np.append(gradient, point.slope)
         scaled = rows * xp.sqrt(bend)
         return fetch(scaled @ scaled.T), fetch(rows @ (bend * point.z)) - gradient
