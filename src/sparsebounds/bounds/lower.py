@@ -19,10 +19,11 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._rounding import U, down, sum_up, up
+from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._rounding import LONG, U, down, sum_up, up
 from sparsebounds.bounds.dual import DualPoint
 from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.penalties.selection import upper
 from sparsebounds.program import Program
 
 
@@ -49,6 +50,8 @@ def one_price(program: Program) -> float | None:
     """The price l0 where all free features have the same one, else None."""
     if program.l0 is None:
         return None
+    if isinstance(program.l0, float):
+        return program.l0
     prices = program.prices[program.free]
     if prices.size == 0 or np.all(prices == prices[0]):
         return float(prices[0]) if prices.size else 0.0
@@ -63,9 +66,13 @@ def squares_up(reach: Vector) -> Vector:
 
 def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
     """q_j - l0_j with q_j = reach_j^2 / (2 ridge_j), rounded up (l0_j = 0 in the k forms)."""
+    return _ridge_gains(point.reach, ridges, program.prices)
+
+
+def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector) -> Vector:
     # The half is taken of the squares: twice a ridge may overflow.
-    halves = up(0.5 * squares_up(point.reach))
-    return up(up(halves / ridges) - program.prices)
+    halves = up(0.5 * squares_up(reach))
+    return up(up(halves / ridges) - prices)
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:
@@ -125,13 +132,15 @@ def _largest_gain(
     high: int,
     price: float | None,
 ) -> float:
+    few = _gainers(program, point.reach, mandatory, chosen, high if program.l0 is None else low)
     if program.ball is None:
-        gains = ridge_gains(program, point, program.ridges)
-        return up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
-    squares = squares_up(point.reach)
+        gains = _ridge_gains(point.reach[few], program.ridges[few], program.prices[few])
+        return up(sum_up(gains[mandatory[few]]) + best_sum_up(gains[chosen[few]], low, high))
     if program.l0 is None:
-        total = up(sum_up(squares[mandatory]) + best_sum_up(squares[chosen], low, high))
-        return up(math.sqrt(up(program.ball * total)))
+        squares = squares_up(point.reach[few])
+        best = best_sum_up(squares[chosen[few]], low, high)
+        return up(math.sqrt(up(program.ball * up(sum_up(squares[mandatory[few]]) + best))))
+    squares = squares_up(point.reach)
     if price is not None:
         gains = prefix_gains_up(program, sum_up(squares[mandatory]), squares[chosen])
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
@@ -141,3 +150,22 @@ def _largest_gain(
     gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))
+
+
+def _gainers(
+    program: Program, reach: Vector, mandatory: Mask, chosen: Mask, count: int
+) -> Index | slice:
+    """Features that a best support may hold: of very many, those worth a closer look.
+
+    Where one price and one ridge are asked of all, gains grow with reach, and so the best `count`
+    are among the largest; others matter only if they gain more than their price. What is left out
+    would have gained nothing, or has reach 0.
+    """
+    alike = not isinstance(program.ridge, np.ndarray) and not isinstance(program.l0, np.ndarray)
+    if len(reach) <= LONG or not alike or (program.l0 is not None and program.ball is not None):
+        return slice(None)
+    few, _ = upper(reach, count + int(np.count_nonzero(~chosen)))
+    if program.l0 is not None:
+        assert program.ridge is not None
+        few |= reach > (1.0 - 1e-9) * math.sqrt(2.0 * program.l0) * math.sqrt(program.ridge)
+    return np.flatnonzero(few | mandatory)

@@ -17,6 +17,7 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
+from sparsebounds.penalties.selection import upper
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -286,8 +287,10 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
     score = np.where(program.free, relaxed.point.reach, 0.0)
     if program.ball is None:
         score = score / np.sqrt(program.ridges)
-    best = np.argsort(-score, kind="stable")[: POOL + 2 * (program.k or 0)]
-    return np.union1d(support, best[score[best] > 0]).astype(np.int64)
+    count = POOL + 2 * (program.k or 0)
+    strong = np.flatnonzero(upper(score, count)[0])
+    best = strong[np.argsort(-score[strong], kind="stable")[:count]]
+    return np.union1d(support, best).astype(np.int64)
 
 
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:

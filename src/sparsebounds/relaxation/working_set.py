@@ -17,6 +17,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
+from sparsebounds.penalties.selection import upper
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
 from sparsebounds.relaxation.budget import Budget
@@ -77,6 +78,12 @@ class WorkingSet:
         self.workspace.check(program)
         self.smooth: Smooth = self.workspace.smooth
         self.steps = self.rounds = 0
+        # One number where all features have the same: m-vectors are what a pass leaves to do.
+        self._root: float | Vector = 1.0
+        if program.ridge is not None:
+            root = np.sqrt(program.ridge)
+            self._root = root if isinstance(root, np.ndarray) else float(root)
+        self._signed, self._barred = bool(program.positive.any()), bool(program.never.any())
         # A Gram matrix of so many columns costs less than a pass over X.
         balanced = math.isqrt(program.matrix.entries // program.n)
         self._batch = max(SMALL_BATCH if program.n <= TALL else TALL_BATCH, balanced)
@@ -165,7 +172,7 @@ class WorkingSet:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
 
-    def _solve(self, accuracy: float) -> tuple[_State, Vector, Vector]:
+    def _solve(self, accuracy: float) -> tuple[_State, float | Vector, Vector]:
         """Solve on the working set: a relaxed point, each feature's threshold, and z.
 
         z are the predictions whose gradient is the dual vector: those of the Lagrangian's
@@ -183,7 +190,7 @@ class WorkingSet:
                 self.smooth, penalty, start, accuracy, self.scale, worth=worth, stop=stop
             )
             self.steps += solved.steps
-            root = np.sqrt(program.ridges)
+            root = self._root
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
         else:
             start = self.smooth.at(w, self.b)
@@ -202,7 +209,7 @@ class WorkingSet:
                 worth=worth,
             )
             solved, self.eta, self.steps = found.dual, found.eta, self.steps + found.steps
-            root = np.full(program.m, math.sqrt(self.eta))
+            root = math.sqrt(self.eta)
             point, inner, cost = found.primal.point, found.primal.u, found.primal.cost
         z = self.smooth.predictions(solved.point.w, solved.point.b)
         image = z if point is solved.point else self.smooth.predictions(point.w, point.b)
@@ -210,8 +217,14 @@ class WorkingSet:
         full[self.index], u[self.index] = point.w, inner
         value = program.F.value(image) + cost
         beta = solved.slopes.beta
-        slope = np.sqrt(2.0 * program.prices) if program.l0 is not None else beta
+        slope = beta if program.l0 is None else np.sqrt(2.0 * self._prices)
         return _State(value, full, point.b, u, beta, self.eta), root * slope, z
+
+    @property
+    def _prices(self) -> float | Vector:
+        """l0; one number where all features, those always in aside, have the same."""
+        assert self.program.l0 is not None
+        return self.program.l0
 
     def _penalty(self, ridge: float | None, features: Index | None = None) -> WorkingPenalty:
         """h on the working set, or on the features given; `ridge` stands in for the ball."""
@@ -238,9 +251,11 @@ class WorkingSet:
             return self._valued(point.t, point.scores)
 
     def _valued(self, t: Vector, scores: Vector) -> _Score:
-        program = self.program
-        reach = np.where(program.positive, np.maximum(-scores, 0.0), np.abs(scores))
-        reach[program.never] = 0.0
+        program, reach = self.program, np.abs(scores)
+        if self._signed:
+            reach = np.where(program.positive, np.maximum(-scores, 0.0), reach)
+        if self._barred:
+            reach[program.never] = 0.0
         value = -program.F.conjugate(program.F.p * t) - self._gain(reach)
         return _Score(t, scores, reach, -math.inf if math.isnan(value) else value)
 
@@ -254,12 +269,25 @@ class WorkingSet:
 
     def _gain(self, reach: Vector) -> float:
         """h*(-X^T a) over all features, with the best eta for the ball."""
-        program = self.program
-        every = np.arange(program.m)
+        program, few = self.program, self._gainers(reach)
+        reach = reach[few]
         if program.ball is None:
-            return self._penalty(None, every).conjugate(reach)
-        eta = ball_multiplier(self._penalty(1.0, every), -reach, program.ball)
-        return self._penalty(eta, every).conjugate(reach) + 0.5 * eta * program.ball
+            return self._penalty(None, few).conjugate(reach)
+        eta = ball_multiplier(self._penalty(1.0, few), -reach, program.ball)
+        return self._penalty(eta, few).conjugate(reach) + 0.5 * eta * program.ball
+
+    def _gainers(self, reach: Vector) -> Index:
+        """Features that h*(-X^T a) can depend on: all, or the few with the largest scores."""
+        program = self.program
+        if program.k is not None:
+            gains, _ = upper(
+                self._strength(reach), program.k + int(np.count_nonzero(program.always))
+            )
+        elif program.ball is None:
+            gains = reach > self._root * np.sqrt(2.0 * self._prices)
+        else:
+            gains = reach > 0.0
+        return np.flatnonzero(gains | program.always)
 
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
@@ -270,35 +298,34 @@ class WorkingSet:
         if count <= 0:
             return first
         taken = np.concatenate((first, self.index))
-        return np.concatenate((first, self._best(self._strength(taken), count)))
+        strong, _ = upper(self._strength(self.last.reach), count + len(taken))
+        return np.concatenate((first, self._best(np.flatnonzero(strong), taken, count)))
 
-    def _violators(self, threshold: Vector) -> Index:
+    def _violators(self, threshold: float | Vector) -> Index:
         """Features outside the working set whose score exceeds what keeps them at zero."""
-        strength = self._strength(self.index)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            excess = np.where(self.last.reach > threshold, strength, 0.0)
+        above = np.flatnonzero(self.last.reach > threshold)
         support = int(np.count_nonzero(self.w))
-        return self._best(excess, max(self._batch, support))
+        return self._best(above, self.index, max(self._batch, support))
 
-    def _strength(self, taken: Index) -> Vector:
-        """reach_j / sqrt(ridge_j), 0 for features that may not, or need not, be added."""
-        strength = self.last.reach.copy()
-        if self.program.ball is None:
-            strength /= np.sqrt(self.program.ridges)
-        strength[self.program.never] = 0.0
-        if self.program.k == 0:
-            strength[self.program.free] = 0.0
-        strength[taken] = 0.0
-        return strength
+    def _strength(self, reach: Vector, features: Index | None = None) -> Vector:
+        """reach_j / sqrt(ridge_j), or what is in proportion to it."""
+        if isinstance(self._root, float):
+            return reach
+        return reach / (self._root if features is None else self._root[features])
 
-    @staticmethod
-    def _best(strength: Vector, count: int) -> Index:
-        """The positions of the `count` largest positive entries, in order of position."""
-        positive = np.flatnonzero(strength > 0)
-        if len(positive) > count:
-            chosen = np.argpartition(-strength[positive], count)[:count]
-            positive = np.sort(positive[chosen])
-        return positive
+    def _best(self, among: Index, taken: Index, count: int) -> Index:
+        """The `count` features of largest reach_j / sqrt(ridge_j), in order of position.
+
+        `among` are those in question, in order; left out are those that may not, or need not, be
+        added.
+        """
+        free = self.program.free[among] if self.program.k == 0 else np.zeros(len(among), np.bool_)
+        among = np.setdiff1d(among[~free], taken, assume_unique=True)
+        strength = self._strength(self.last.reach[among], among)
+        among, strength = among[strength > 0.0], strength[strength > 0.0]
+        if len(among) > count:
+            among = np.sort(among[np.argpartition(-strength, count)[:count]])
+        return among
 
     def _admissible(self, w: Vector) -> Vector:
         w = np.where(self.program.never, 0.0, w)
