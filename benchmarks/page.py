@@ -47,7 +47,8 @@ class Page:
         for verdict in self.verdicts:
             text = f"{verdict.problem}: {verdict.bar}: {verdict.measured}"
             console.print(marks[verdict.passed], text, highlight=False)
-        console.print("\nNot run:", highlight=False)
+        if self.absences:
+            console.print("\nNot run:", highlight=False)
         for text in self.absences:
             console.print(f"  {text}", highlight=False, markup=False)
         console.print(f"\n{machine_line(self.machine)}", highlight=False, markup=False)
@@ -60,7 +61,8 @@ class Page:
         lines += ["\n| bar | asked | measured | |", "|---|---|---|---|"]
         words = {True: "pass", False: "**miss**", None: "open"}
         lines += [_cells([v.problem, v.bar, v.measured, words[v.passed]]) for v in self.verdicts]
-        lines += ["\nNot run:\n", *(f"- {text}" for text in self.absences)]
+        if self.absences:
+            lines += ["\nNot run:\n", *(f"- {text}" for text in self.absences)]
         return "\n".join(lines) + "\n"
 
     def save(self, name: str, data: Any) -> tuple[Path, Path]:

@@ -45,6 +45,11 @@ def to_numpy(x: Any) -> npt.NDArray[Any]:
     return np.asarray(x)
 
 
+def on_host(x: Array) -> bool:
+    """Whether NumPy can view an array where it is."""
+    return bool(is_torch_array(x)) and x.device.type == "cpu"
+
+
 def bits(x: Array) -> Array | None:
     """The bits of float64 numbers as 64-bit integers; None where the library does not tell."""
     view = getattr(x, "view", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any, get_args
 
 import array_api_strict
@@ -11,18 +11,29 @@ import pytest
 
 from sparsebounds.bounds import dual_point
 from sparsebounds.losses import REGISTRY
-from sparsebounds.matrices import DeviceMatrix, as_matrix
+from sparsebounds.matrices import DenseMatrix, DeviceMatrix
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 
 FORMS = get_args(Form)
 
 
-@pytest.fixture(params=["array_api_strict", "torch"])
-def xp(request: pytest.FixtureRequest) -> ModuleType:
-    if request.param == "torch":
-        return pytest.importorskip("torch", reason="torch is not installed: pip install torch")
-    return array_api_strict
+Maker = Callable[[Any], Any]
+
+
+@pytest.fixture(params=["array_api_strict", "torch", "cuda", "cupy"])
+def make(request: pytest.FixtureRequest) -> Maker:
+    """From a NumPy array to one of another library, on its device."""
+    if request.param == "array_api_strict":
+        return lambda x: array_api_strict.asarray(x)
+    if request.param == "cupy":
+        cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+        return lambda x: cupy.asarray(x)
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("torch sees no CUDA device")
+    place = "cuda" if request.param == "cuda" else "cpu"
+    return lambda x: torch.asarray(x, device=place)
 
 
 def sample(loss: str = "squared", seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +45,10 @@ def sample(loss: str = "squared", seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return X, np.abs(np.round(y)) if loss == "poisson" else y
 
 
-def same_as_numpy(xp: ModuleType, X: Any, y: Any, **options: Any) -> None:
-    there = Program(xp.asarray(X), xp.asarray(y), **options)
+def same_as_numpy(make: Maker, X: Any, y: Any, **options: Any) -> None:
+    there = Program(make(X), make(y), **options)
+    if not options.get("standardize"):
+        there = there.with_matrix(DeviceMatrix(make(X)))
     here = Program(X, y, **options)
     assert there.fingerprint == here.fingerprint
     got, expected = relax(there), relax(here)
@@ -47,25 +60,23 @@ def same_as_numpy(xp: ModuleType, X: Any, y: Any, **options: Any) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
-def test_relaxations(xp: ModuleType, loss: str, form: Form) -> None:
+def test_relaxations(make: Maker, loss: str, form: Form) -> None:
     X, y = sample(loss)
     sparsity = {"k": 3} if form.startswith("k") else {"l0": 0.02}
     size = {"ridge": 0.1} if form.endswith("ridge") else {"ball": 1.0}
-    same_as_numpy(xp, X, y, loss=loss, fit_intercept=True, **sparsity, **size)
+    same_as_numpy(make, X, y, loss=loss, fit_intercept=True, **sparsity, **size)
 
 
-def test_single_precision_weights_and_standardized_columns(xp: ModuleType) -> None:
+def test_single_precision_weights_and_standardized_columns(make: Maker) -> None:
     X, y = sample()
     weights = np.random.default_rng(1).integers(0, 3, size=60)
     options = {"k": 3, "ridge": 0.1, "fit_intercept": True, "standardize": True}
-    same_as_numpy(xp, X.astype(np.float32), y, sample_weight=weights, **options)
+    same_as_numpy(make, X.astype(np.float32), y, sample_weight=weights, **options)
 
 
-def test_matrix_reads(xp: ModuleType) -> None:
+def test_matrix_reads(make: Maker) -> None:
     X, y = sample()
-    theirs, _ = as_matrix(xp.asarray(X))
-    ours, _ = as_matrix(X)
-    assert isinstance(theirs, DeviceMatrix)
+    theirs, ours = DeviceMatrix(make(X)), DenseMatrix(X)
     np.testing.assert_allclose(theirs.scores(y), ours.scores(y), rtol=1e-12)
     np.testing.assert_allclose(theirs.norms, ours.norms, rtol=1e-12)
     np.testing.assert_array_equal(theirs.columns(np.array([3, 1])), X[:, [3, 1]])
@@ -75,21 +86,49 @@ def test_matrix_reads(xp: ModuleType) -> None:
     assert theirs.passes == 4 + 2 / 40  # scores, norms, columns, and two for moments
 
 
-def test_bounds_agree(xp: ModuleType) -> None:
+def test_bounds_agree(make: Maker) -> None:
     X, y = sample()
     a = y / 60
-    there = dual_point(Program(xp.asarray(X), xp.asarray(y), k=3, ridge=0.1), a)
+    there = dual_point(Program(make(X), make(y), k=3, ridge=0.1), a)
     here = dual_point(Program(X, y, k=3, ridge=0.1), a)
     assert np.all(np.abs(there.scores - here.scores) <= there.radius + here.radius)
 
 
-def test_wrong_arrays_are_refused(xp: ModuleType) -> None:
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5000), (3000, 4), (1025, 33), (64, 64)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_in_every_layout(make: Maker, dtype: Any, shape: tuple[int, int], order: str) -> None:
+    """Sums over rows within the rounding radius, checksums to the bit, in any memory order."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=shape).astype(dtype)
+    X[rng.random(shape) < 0.2] = -0.0
+    a = rng.normal(size=shape[0])
+    theirs = make(X)
+    if order == "F":
+        theirs = make(np.ascontiguousarray(X.T)).T
+    if order == "strided":
+        theirs = make(np.repeat(np.repeat(X, 2, axis=0), 3, axis=1))[::2, ::3]
+    there, here = DeviceMatrix(theirs), DenseMatrix(X)
+    exact = X.astype(np.longdouble).T @ a.astype(np.longdouble)
+    assert np.all(np.abs(there.scores(a) - exact) <= there.score_radius(a))
+    assert np.all(there.norms >= np.sqrt(np.sum(X.astype(np.longdouble) ** 2, axis=0)))
+    np.testing.assert_allclose(there.norms, here.norms, rtol=1e-11)
+    assert np.array_equal(there.signature, here.signature)
+    shares = np.full(shape[0], 1.0 / shape[0])
+    for got, expected in zip(there.moments(shares), here.moments(shares), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-14)
+    assert (
+        Program(theirs, y, k=1, ridge=1.0).fingerprint == Program(X, y, k=1, ridge=1.0).fingerprint
+    )
+
+
+def test_wrong_arrays_are_refused(make: Maker) -> None:
     y = np.zeros(3)
     with pytest.raises(ValueError, match="two dimensions"):
-        Program(xp.asarray(np.zeros(3)), y, k=1, ridge=1.0)
+        Program(make(np.zeros(3)), y, k=1, ridge=1.0)
     with pytest.raises(TypeError, match="real numbers"):
-        Program(xp.asarray(np.zeros((3, 2), dtype=complex)), y, k=1, ridge=1.0)
+        Program(make(np.zeros((3, 2), dtype=complex)), y, k=1, ridge=1.0)
     with pytest.raises(ValueError, match="NaN in column 1"):
-        Program(xp.asarray(np.array([[1.0, np.nan]] * 3)), y, k=1, ridge=1.0)
+        Program(make(np.array([[1.0, np.nan]] * 3)), y, k=1, ridge=1.0)
     # Integers are numbers too.
-    assert Program(xp.asarray(np.arange(6).reshape(3, 2)), y, k=1, ridge=1.0).m == 2
+    assert Program(make(np.arange(6).reshape(3, 2)), y, k=1, ridge=1.0).m == 2

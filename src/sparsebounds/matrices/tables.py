@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device, is_array_api_obj, is_dask_array, is_numpy_array
 
-from sparsebounds._array import Mask, namespace
+from sparsebounds._array import Mask, namespace, on_host, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import LARGEST
 from sparsebounds.matrices.base import Matrix
@@ -64,7 +64,7 @@ def _is_foreign_array(X: Any) -> bool:
     return bool(is_array_api_obj(X)) and not is_numpy_array(X) and not is_dask_array(X)
 
 
-def _device(X: Any, keep: Mask | None) -> DeviceMatrix:
+def _device(X: Any, keep: Mask | None) -> Matrix:
     xp = namespace(X)
     if X.ndim != 2:
         raise InputError(
@@ -77,7 +77,8 @@ def _device(X: Any, keep: Mask | None) -> DeviceMatrix:
     if keep is not None:
         rows = xp.asarray(np.flatnonzero(keep), device=device(X))
         X = xp.take(X, rows, axis=0)
-    return DeviceMatrix(X)
+    # A tensor in the host's memory is a NumPy array by another name.
+    return DenseMatrix(to_numpy(X)) if on_host(X) else DeviceMatrix(X)
 
 
 def _sparse(X: Any, keep: Mask | None) -> SparseMatrix:
