@@ -117,9 +117,6 @@ def test_sums_in_every_layout(make: Maker, dtype: Any, shape: tuple[int, int], o
     shares = np.full(shape[0], 1.0 / shape[0])
     for got, expected in zip(there.moments(shares), here.moments(shares), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-14)
-    assert (
-        Program(theirs, y, k=1, ridge=1.0).fingerprint == Program(X, y, k=1, ridge=1.0).fingerprint
-    )
 
 
 def test_wrong_arrays_are_refused(make: Maker) -> None:
