@@ -156,15 +156,17 @@ class Program:
 
     def regularizer(self, w: Vector) -> float:
         """Everything but F, for w on the program's own columns; inf outside the constraints."""
-        counted = np.flatnonzero((w != 0) & self.free)
-        if np.any(w[self.never] != 0) or np.any(w[self.positive] < 0):
+        support = np.flatnonzero(w)
+        size = w[support]
+        if np.any(self.never[support]) or np.any(size[self.positive[support]] < 0):
             return math.inf
+        counted = support[~self.always[support]]
         if self.k is not None and len(counted) > self.k:
             return math.inf
         value = float(np.sum(self.prices[counted]))
         if self.ball is None:
             with np.errstate(over="ignore"):
-                return value + 0.5 * float(np.sum(self.ridges * w * w))
+                return value + 0.5 * float(np.sum(self.ridges[support] * size * size))
         return value if in_ball(w, self.ball) else math.inf
 
     @cached_property

@@ -99,24 +99,22 @@ def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> 
     with np.errstate(over="ignore", invalid="ignore"):
         if scores is None:
             scores = scored(program, t)
-        # s_i t_i is rounded once, the quotient once and the mass once.
-        radius = up(
-            program.matrix.score_radius(weighted)
-            + up(program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow))
-        )
-        radius = up(up(radius / least) + up(4.0 * U * np.abs(scores)) + TINY)
+        # s_i t_i is rounded once, the quotient once and the mass once. All terms are >= 0: eight
+        # roundings of their sum are a factor of at most 1 + 2^-49, and TINY each underflow.
+        size = np.abs(scores)
+        radius = program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow)
+        radius += program.matrix.score_radius(weighted)
+        radius /= least
+        radius += 4.0 * U * size
+        radius *= 1.0 + 2.0**-49
+        radius += 8.0 * TINY
         # An overflow on the way leaves even the sign unknown.
-        radius = np.where(np.isfinite(scores), radius, np.inf)
-        signed = np.where(program.positive, -scores, np.abs(scores))
+        if not np.all(np.isfinite(scores)):
+            radius[~np.isfinite(scores)] = np.inf
+        signed = np.where(program.positive, -scores, size) if program.positive.any() else size
         reach = np.maximum(up(signed + radius), 0.0)
-    return DualPoint(
-        t=t,
-        conjugate=conjugate,
-        scores=scores,
-        radius=radius,
-        reach=np.where(np.isnan(reach), np.inf, reach),
-        ceiling=ceiling,
-    )
+    reach[np.isnan(reach)] = np.inf
+    return DualPoint(t, conjugate, scores, radius, reach, ceiling)
 
 
 def charged_conjugate(program: Program, t: Vector) -> tuple[float, float]:

@@ -131,7 +131,11 @@ def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:
 
 def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
     """The same for vectors a of given norm, or norms."""
-    return up(up(norms * up(gamma(n) * size)) + n * TINY)
+    # A factor of 1 + 2^-50 covers the rounding of the product and of the sum; one more of the
+    # smallest numbers, a product that underflows.
+    radii: Vector = norms * up(up(gamma(n) * size) * (1.0 + 2.0**-50))
+    radii += (n + 1) * TINY
+    return radii
 
 
 def norms_from_squares(squares: Vector, n: int) -> Vector:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Model:
     eta: float
     """The multiplier of the ball at this model; NaN in the ridge forms."""
 
-    @property
+    @cached_property
     def support(self) -> Index:
         """Where w is not zero."""
         return np.flatnonzero(self.w)
