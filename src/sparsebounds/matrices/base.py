@@ -7,6 +7,7 @@ because only the matrix knows how it summed.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
@@ -37,6 +38,11 @@ class Matrix(ABC):
     def entries(self) -> int:
         """Entries read in one pass."""
         return self.shape[0] * self.shape[1]
+
+    @property
+    def batch(self) -> int:
+        """Columns whose work costs less than a pass: a Gram matrix, of n m products in all."""
+        return math.isqrt(self.entries // self.shape[0])
 
     @property
     @abstractmethod

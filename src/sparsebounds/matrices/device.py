@@ -33,6 +33,11 @@ class DeviceMatrix(Matrix):
     def home(self) -> Abroad:
         return self._home
 
+    @property
+    def batch(self) -> int:
+        # Products are quick here: the host's factorisations, cubes of this, are to be balanced.
+        return int(0.25 * float(self.entries) ** (1.0 / 3.0))
+
     @cached_property
     def norms(self) -> Vector:
         self.passes += 1.0

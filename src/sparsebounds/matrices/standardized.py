@@ -35,6 +35,10 @@ class StandardizedMatrix(Matrix):
         return self.base.entries
 
     @property
+    def batch(self) -> int:
+        return self.base.batch
+
+    @property
     def norms(self) -> Vector:
         shift = up(np.abs(self.center) * up(np.sqrt(float(self.shape[0]))))
         return up(up(self.base.norms + shift) / self.scale)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from sparsebounds._array import Mask, Vector
 from sparsebounds.relaxation.penalty import Pattern, Slopes, WorkingPenalty
@@ -24,6 +24,9 @@ LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
 ROUNDING = 1e-14
 EXCHANGES = 3
 """Times that coordinates of the wrong sign are dropped within one Newton step."""
+
+LARGE, FEW = 100, 8
+"""In systems of so many coordinates, a share of 1/FEW is dropped without another factorisation."""
 
 PATIENCE = 12
 """Steps without a narrower gap before Newton's method gives up."""
@@ -138,30 +141,62 @@ def newton_point(
         diagonal[-1] += small
         right[-1] += small * point.b
     if pattern.direction is not None:
-        matrix[:count, :count] += np.outer(pattern.direction, pattern.direction / pattern.share)
+        direction = np.zeros(len(right))
+        direction[:count] = pattern.direction
+        matrix = blas.dsyr(1.0 / pattern.share, direction, lower=1, a=matrix, overwrite_a=1)
+        diagonal = np.einsum("ii->i", matrix)
     # Unit diagonal: columns of any scale are alike to the factorisation.
     scale = 1.0 / np.sqrt(np.maximum(np.abs(diagonal), 1e-300))
     matrix *= scale
     matrix *= scale[:, None]
     right *= scale
-    kept = np.arange(len(right))
-    for exchange in range(EXCHANGES + 1):
-        solution = np.zeros(0)
-        if len(kept):
-            system = matrix[np.ix_(kept, kept)] if exchange else matrix
-            _, solution, failed = lapack.dposv(system, right[kept], lower=1)
-            if failed or not np.all(np.isfinite(solution)):
-                return None
-        among = kept < count
-        wrong = np.zeros(len(kept), dtype=np.bool_)
-        wrong[among] = solution[among] * pattern.sign[kept[among]] < 0.0
-        if exchange == EXCHANGES or not wrong.any():
-            break
-        kept = kept[~wrong]
-    solution *= scale[kept]
+    solution = _with_signs(matrix, right, pattern.sign) if len(right) else np.zeros(0)
+    if solution is None:
+        return None
+    solution *= scale
     w = np.zeros(len(point.w))
-    w[active[kept[among]]] = solution[among]
+    w[active] = solution[:count]
     return w, float(solution[-1]) if smooth.has_intercept else point.b
+
+
+def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
+    """The solution without the coordinates that contradict their sign, in a few exchanges."""
+    solution, asked = np.zeros(len(right)), np.zeros(len(right))
+    asked[: len(sign)] = sign
+    kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
+    factor, whole, failed = lapack.dposv(matrix, right, lower=1)
+    inner = whole
+    for _ in range(EXCHANGES):
+        wrong = inner * asked[kept] < 0.0
+        if failed or not wrong.any():
+            break
+        out |= wrong
+        if len(kept) >= LARGE and FEW * np.count_nonzero(out) <= len(kept):
+            inner = _without(factor, whole, out)
+            continue
+        kept = kept[~out]
+        if len(kept) == 0:
+            return solution
+        factor, whole, failed = lapack.dposv(matrix[np.ix_(kept, kept)], right[kept], lower=1)
+        inner, out = whole, np.zeros(len(kept), dtype=np.bool_)
+    if failed or not np.all(np.isfinite(inner)):
+        return None
+    solution[kept] = inner
+    return solution
+
+
+def _without(factor: Vector, solution: Vector, out: Mask) -> Vector:
+    """The solution with some coordinates held at 0, from that of the whole system.
+
+    With Z the columns of the inverse at these coordinates: solution - Z (Z_out)^-1 solution_out.
+    """
+    places = np.flatnonzero(out)
+    units = np.zeros((len(solution), len(places)), order="F")
+    units[places, np.arange(len(places))] = 1.0
+    Z, _ = lapack.dpotrs(factor, units, lower=1, overwrite_b=1)
+    moved: Vector = solution - Z @ np.linalg.solve(Z[places], solution[places])
+    moved[places] = 0.0
+    return moved
 
 
 def _line_search(

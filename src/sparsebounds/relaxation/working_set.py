@@ -84,9 +84,8 @@ class WorkingSet:
             root = np.sqrt(program.ridge)
             self._root = root if isinstance(root, np.ndarray) else float(root)
         self._signed, self._barred = bool(program.positive.any()), bool(program.never.any())
-        # A Gram matrix of so many columns costs less than a pass over X.
-        balanced = math.isqrt(program.matrix.entries // program.n)
-        self._batch = max(SMALL_BATCH if program.n <= TALL else TALL_BATCH, balanced)
+        small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
+        self._batch = max(small, program.matrix.batch)
         self.eta = math.nan if start is None or program.ball is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
