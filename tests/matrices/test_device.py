@@ -114,6 +114,10 @@ def test_sums_in_every_layout(make: Maker, dtype: Any, shape: tuple[int, int], o
     assert np.all(there.norms >= np.sqrt(np.sum(X.astype(np.longdouble) ** 2, axis=0)))
     np.testing.assert_allclose(there.norms, here.norms, rtol=1e-11)
     assert np.array_equal(there.signature, here.signature)
+    few = rng.normal(size=(shape[1], 2))
+    np.testing.assert_allclose(there.combine(few), here.combine(few), rtol=1e-9, atol=1e-12)
+    few = rng.normal(size=(shape[0], 2))
+    np.testing.assert_allclose(there.project(few), here.project(few), rtol=1e-9, atol=1e-12)
     shares = np.full(shape[0], 1.0 / shape[0])
     for got, expected in zip(there.moments(shares), here.moments(shares), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-14)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -15,7 +16,7 @@ from array_api_compat import device
 from sparsebounds._array import Abroad, Array, Index, Vector
 from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
 from sparsebounds.matrices.dense import DenseMatrix
-from sparsebounds.matrices.sums import ColumnSums
+from sparsebounds.matrices.sums import ColumnSums, float64_blocks
 from sparsebounds.matrices.words import Words
 
 
@@ -63,6 +64,18 @@ class DeviceMatrix(Matrix):
     def part(self, index: Index) -> DenseMatrix:
         # A few columns are at home on the host; float32 entries are the same in float64.
         return DenseMatrix(self.columns(index))
+
+    def combine(self, weights: Vector) -> Vector:
+        self.passes += 1.0
+        bring, blocks = self._home.bring, float64_blocks(self._array)
+        total: Any = sum(block @ bring(weights[part]) for part, block in blocks)
+        return self._home.fetch(total)
+
+    def project(self, basis: Vector) -> Vector:
+        self.passes += 1.0
+        rows = self._home.bring(basis.T)
+        blocks = float64_blocks(self._array)
+        return np.concatenate([self._home.fetch(rows @ block) for _, block in blocks], axis=1)
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._array import Abroad, Array, Vector, bits
+from sparsebounds._array import Abroad, Array, Vector, bits, namespace
 from sparsebounds.matrices.words import Words, words
 
 BLOCK = 1 << 26
@@ -30,7 +30,7 @@ class ColumnSums:
     def powers(self, a: Vector, power: int = 1, center: Vector | None = None) -> Vector:
         """sum_i a_i (x_ij - center_j)^power, one number a column."""
         weights, sums = self._home.bring(a), []
-        for part, block in self._blocks():
+        for part, block in float64_blocks(self._array):
             if center is not None:
                 block = block - self._home.bring(center[part])[None, :]
             sums.append(self._home.fetch(weights @ (block if power == 1 else block * block)))
@@ -41,7 +41,7 @@ class ColumnSums:
         total = np.empty((len(rows), self._array.shape[1]), dtype=np.uint64)
         # Products and sums of signed integers that wrap have the bits of unsigned ones.
         signed = [self._home.bring(row.view(np.int64)) for row in rows]
-        for part, block in self._blocks():
+        for part, block in float64_blocks(self._array):
             folded = bits(block + 0.0)
             if folded is None:
                 total[:, part] = rows @ words(np.ascontiguousarray(self._home.fetch(block)))
@@ -52,10 +52,11 @@ class ColumnSums:
                 total[s, part] = self._home.fetch(sums).view(np.uint64)
         return total
 
-    def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        """(columns, float64 block) over the whole matrix."""
-        (n, m), xp = self._array.shape, self._home.xp
-        step = max(1, BLOCK // n)
-        for start in range(0, m, step):
-            part = slice(start, min(m, start + step))
-            yield part, xp.astype(self._array[:, part], xp.float64, copy=False)
+
+def float64_blocks(array: Array) -> Iterator[tuple[slice, Array]]:
+    """(columns, float64 block) over a whole matrix."""
+    (n, m), xp = array.shape, namespace(array)
+    step = max(1, BLOCK // n)
+    for start in range(0, m, step):
+        part = slice(start, min(m, start + step))
+        yield part, xp.astype(array[:, part], xp.float64, copy=False)
