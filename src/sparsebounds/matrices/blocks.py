@@ -19,6 +19,7 @@ from operator import methodcaller
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import row_norms_up, up
@@ -37,12 +38,18 @@ Plan: TypeAlias = Callable[[int, int], Work | None]
 class BlockMatrix(Matrix):
     """A grid of blocks; `heights` and `widths` are their numbers of rows and of columns."""
 
-    def __init__(self, heights: Sequence[int], widths: Sequence[int], cache: int) -> None:
-        """`cache` is how many bytes of columns may be kept."""
+    def __init__(
+        self,
+        heights: Sequence[int],
+        widths: Sequence[int],
+        cache: int,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> None:
+        """`cache` is how many bytes of columns may be kept, as numbers of this dtype."""
         self.rows, self.cols = _ranges(heights), _ranges(widths)
         self.shape = (self.rows[-1].stop, self.cols[-1].stop)
         self.passes = 0.0
-        self._cache = ColumnCache(self.shape[0], cache)
+        self._cache = ColumnCache(self.shape[0], cache, dtype)
 
     @abstractmethod
     def _fold(
@@ -101,10 +108,24 @@ class BlockMatrix(Matrix):
         return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
     def columns(self, index: Index) -> Vector:
+        out = np.empty((self.shape[0], len(index)), order="F")
+        self._cache.take(index, out)
         missing = self._cache.missing(index)
-        if len(missing):
-            self._cache.keep(missing, self._read(missing), needed=index)
-        return self._cache.take(index)
+        if len(missing) == 0:
+            return out
+        if len(missing) == len(index):
+            # A large request is the caller's alone: it is not held twice.
+            self._read(missing, out)
+            self._cache.keep(missing, out)
+            return out
+        fresh = np.empty((self.shape[0], len(missing)), order="F")
+        self._read(missing, fresh)
+        place = {j: k for k, j in enumerate(missing.tolist())}
+        for k, j in enumerate(index.tolist()):
+            if j in place:
+                out[:, k] = fresh[:, place[j]]
+        self._cache.keep(missing, fresh)
+        return out
 
     def part(self, index: Index) -> DenseMatrix:
         return DenseMatrix(self.columns(index))
@@ -143,9 +164,8 @@ class BlockMatrix(Matrix):
             out[:, self.cols[j]] = part
         return out
 
-    def _read(self, index: Index) -> Vector:
-        """Columns, from every block that holds some of them."""
-        out = np.empty((self.shape[0], len(index)), order="F")
+    def _read(self, index: Index, out: Vector) -> None:
+        """Write columns into `out`, from every block that holds some of them."""
         places = [
             np.flatnonzero((index >= block.start) & (index < block.stop)) for block in self.cols
         ]
@@ -157,7 +177,6 @@ class BlockMatrix(Matrix):
         for i, found in self._fold(plan, operator.add, "columns"):
             for j, columns in found:
                 out[self.rows[i], places[j]] = columns
-        return out
 
 
 def _ranges(sizes: Sequence[int]) -> list[slice]:

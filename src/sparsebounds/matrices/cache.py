@@ -5,34 +5,45 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 
 
 class ColumnCache:
-    """Columns of n float64 numbers by their index, up to `limit` bytes."""
+    """Columns of n numbers by their index, up to `limit` bytes, each an array of its own.
 
-    def __init__(self, n: int, limit: int) -> None:
-        self._n = n
-        self._most = limit // (8 * n)
-        self._kept: OrderedDict[int, Vector] = OrderedDict()
+    `dtype` is one that holds the entries of X exactly: float32 data are kept as such.
+    """
+
+    def __init__(self, n: int, limit: int, dtype: npt.DTypeLike = np.float64) -> None:
+        self._dtype = np.dtype(dtype)
+        self._most = limit // max(1, self._dtype.itemsize * n)
+        self._kept: OrderedDict[int, npt.NDArray[np.floating]] = OrderedDict()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept at present."""
+        return sum(column.nbytes for column in self._kept.values())
 
     def missing(self, index: Index) -> Index:
-        """Which of these columns are not here."""
-        return np.array([j for j in index.tolist() if j not in self._kept], dtype=np.int64)
+        """Which of these columns are not here, each once."""
+        return np.array(
+            [j for j in dict.fromkeys(index.tolist()) if j not in self._kept], dtype=np.int64
+        )
 
-    def keep(self, index: Index, columns: Vector, needed: Index) -> None:
-        """Take columns in; those `needed` stay even beyond the limit, until the next call."""
-        for j, column in zip(index.tolist(), columns.T, strict=True):
-            self._kept[j] = column
-        for j in needed.tolist():
-            self._kept.move_to_end(j)
-        while len(self._kept) > max(self._most, len(np.unique(needed))):
+    def keep(self, index: Index, columns: Vector) -> None:
+        """Take copies of columns in, as many as there is room for."""
+        first = max(0, len(index) - self._most)
+        for j, column in zip(index[first:].tolist(), columns.T[first:], strict=True):
+            self._kept[j] = column.astype(self._dtype)
+        while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
-    def take(self, index: Index) -> Vector:
-        """Columns that are here."""
-        out = np.empty((self._n, len(index)), order="F")
+    def take(self, index: Index, out: Vector) -> None:
+        """Write those of the columns that are here into `out`."""
         for place, j in enumerate(index.tolist()):
-            out[:, place] = self._kept[j]
-        return out
+            column = self._kept.get(j)
+            if column is not None:
+                out[:, place] = column
+                self._kept.move_to_end(j)
