@@ -33,12 +33,12 @@ class ColumnCache:
         )
 
     def keep(self, index: Index, columns: Vector) -> None:
-        """Take copies of columns in, as many as there is room for."""
+        """Take copies of columns that were missing, as many as there is room for."""
         first = max(0, len(index) - self._most)
+        while len(self._kept) > self._most - (len(index) - first):
+            self._kept.popitem(last=False)
         for j, column in zip(index[first:].tolist(), columns.T[first:], strict=True):
             self._kept[j] = column.astype(self._dtype)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
 
     def take(self, index: Index, out: Vector) -> None:
         """Write those of the columns that are here into `out`."""
