@@ -89,6 +89,9 @@ class Matrix(ABC):
         """Whether a few columns are read for their share of a pass, rather than for a pass."""
         return True
 
+    def expect(self, strength: Vector) -> None:
+        """Columns of large strength may be asked for soon: a hint."""
+
     def kept(self, keep: Mask) -> Matrix:
         """The matrix of the rows `keep`."""
         raise InputError(

@@ -77,6 +77,9 @@ class StandardizedMatrix(Matrix):
     def by_columns(self) -> bool:
         return self.base.by_columns
 
+    def expect(self, strength: Vector) -> None:
+        self.base.expect(strength)
+
     @property
     def sparse(self) -> bool:
         return self.base.sparse

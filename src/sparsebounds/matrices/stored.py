@@ -8,6 +8,7 @@ for each of two blocks, as much for what a reader needs to unpack one, and a hal
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -15,8 +16,9 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._array import Index, Mask
 from sparsebounds._errors import InputError
 from sparsebounds.matrices.ahead import ahead
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
@@ -78,6 +80,7 @@ class StoredMatrix(BlockMatrix):
             partial(self._block, i, j, rooms[count % 2]) for count, (i, j, _) in enumerate(wanted)
         )
         merged: dict[int, Any] = {}
+        left = Counter(j if along == "rows" else i for i, j, _ in wanted)
         meter = Meter(len(wanted))
         with closing(ahead(reads)) as blocks:
             for (i, j, work), block in zip(wanted, blocks, strict=True):
@@ -85,11 +88,13 @@ class StoredMatrix(BlockMatrix):
                 at = j if along == "rows" else i
                 merged[at] = merge(merged[at], result) if at in merged else result
                 self._count(meter, self._slices[i], self.cols[j].stop - self.cols[j].start)
-        yield from merged.items()
+                left[at] -= 1
+                if left[at] == 0:
+                    yield at, merged.pop(at)
 
-    def _read(self, index: Index, out: Vector) -> None:
+    def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
         if not self.storage.gathers:
-            super()._read(index, out)
+            super()._read(index, out, places)
             return
         tallest = max(rows.stop - rows.start for rows in self._slices)
         step = max(1, self._largest // (tallest * self.storage.dtype.itemsize))
@@ -98,7 +103,7 @@ class StoredMatrix(BlockMatrix):
         meter = Meter(len(wanted))
         with closing(ahead(partial(self._columns, i, index[piece]) for i, piece in wanted)) as read:
             for (i, piece), block in zip(wanted, read, strict=True):
-                out[self.rows[i], piece] = block
+                out[self.rows[i], places[piece]] = block
                 share = self.storage.touched(index[piece])
                 self._count(meter, self._slices[i], share * self.shape[1])
 
