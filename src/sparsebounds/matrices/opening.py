@@ -51,7 +51,7 @@ def storage_of(array: Any) -> Storage:
     if hasattr(array, "keys"):
         raise InputTypeError(
             f"X is a {type(array).__name__} of several arrays; pass one of them: "
-            f"{', '.join(map(repr, list(array)[:5]))}."
+            f"{', '.join(map(repr, sorted(array)[:5]))}."
         )
     if not all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")):
         raise InputTypeError(
@@ -105,7 +105,7 @@ def _opened(path: Path, dataset: str | None) -> Storage:
 
 def _member(group: Any, dataset: str | None, where: str) -> Any:
     """An array of a group; without a name, the only one."""
-    names = list(group)
+    names = sorted(group)
     if dataset is None and len(names) == 1:
         dataset = names[0]
     if dataset is None or dataset not in group:
