@@ -155,7 +155,7 @@ def test_sentences(files: Path, name: str, options: Any, sentence: str) -> None:
 def test_sentences_about_objects() -> None:
     with pytest.raises(TypeError, match="source is a Matrix already; pass it in the place of X"):
         sb.open_matrix(DenseMatrix(X))
-    with pytest.raises(TypeError, match="source is of type list; pass a path, a numpy.memmap"):
+    with pytest.raises(TypeError, match="source is of type list; pass a path, a numpy"):
         sb.open_matrix([[1.0]])
     with pytest.raises(ValueError, match="dataset='a' is for files of many arrays"):
         sb.open_matrix(X, dataset="a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from sparsebounds.program import Program
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")
-SOME = ["C float32", "F", "zarr rows", "zarr tiles", "hdf5"]
-BUDGET = 1 << 14
+SOME = ["C float32", "F", "zarr rows", "hdf5"]
+BUDGET = 1 << 17
 
 
 def close(one: float, other: float) -> bool:
@@ -60,7 +61,7 @@ def test_solutions_are_those_in_memory(store: Any, name: str) -> None:
     assert close(found.lower, expected.lower)
     assert close(found.upper, expected.upper)
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-8)
-    assert found.certificate.data_fingerprint == expected.certificate.data_fingerprint
+    assert found.certificate.fingerprint == expected.certificate.fingerprint
     weights = options.get("sample_weight")
     # A certificate made in memory is checked on the file, and one of the file in memory.
     for certificate, data in (
@@ -70,7 +71,7 @@ def test_solutions_are_those_in_memory(store: Any, name: str) -> None:
         verdict = certificate.verify(data, y, weights)
         assert verdict.ok, verdict.message
     other = y.copy()
-    other[0] = -other[0]
+    other[-1] = -other[-1]
     assert not expected.certificate.verify(sb.open_matrix(source, memory=BUDGET), other, weights).ok
 
 
@@ -82,25 +83,29 @@ def test_paths_certificates_and_ranks_are_those_in_memory(store: Any) -> None:
     def stored() -> Any:
         return sb.open_matrix(source, memory=BUDGET)
 
-    ours, theirs = (sb.path(data, y, k=[1, 3, 5], ridge=0.1) for data in (stored(), X))
+    ours, theirs = (sb.path(data, y, ks=[1, 3, 5], ridge=0.1) for data in (stored(), X))
     for one, other in zip(ours, theirs, strict=True):
         assert close(one.lower, other.lower)
         assert close(one.upper, other.upper)
     coef = np.zeros(90)
     coef[:3] = 1.0
-    one, other = (sb.certify(data, y, coef, k=3, ridge=0.1) for data in (stored(), X))
+    one, other = (sb.certify(Program(data, y, k=3, ridge=0.1), coef) for data in (stored(), X))
     assert close(one.lower, other.lower)
     assert close(one.upper, other.upper)
-    for standardize in (False, True):
+    for method, standardize in itertools.product(("svd", "randomized"), (False, True)):
         one, other = (
             sb.rank_bounds(
                 Program(data, y, k=3, ridge=0.1, standardize=standardize, fit_intercept=True),
                 ranks=[2, 5],
+                method=method,
             )
             for data in (stored(), X)
         )
-        np.testing.assert_allclose(one.lower, other.lower, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(one.upper, other.upper, rtol=1e-9, atol=1e-9)
+        # Models of a low rank are not unique, so their objectives are left out.
+        for ours, theirs in zip(one.rows, other.rows, strict=True):
+            assert close(ours.lower, theirs.lower)
+            assert close(ours.explained, theirs.explained)
+        assert one.certificate.verify(X, y).ok
 
 
 @pytest.mark.parametrize("form", FORMS)
