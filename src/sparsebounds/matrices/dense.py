@@ -62,10 +62,13 @@ class DenseMatrix(Matrix):
         return inner_product_radius(self.shape[0], self.norms, a)
 
     def scores_many(self, a: Vector) -> Vector:
-        if not self._blas:
-            return super().scores_many(a)
-        self.passes += float(len(a))
-        return a @ self._array
+        if self._blas:
+            self.passes += float(len(a))
+            return a @ self._array
+        out = np.zeros((len(a), self.shape[1]))
+        for rows, cols, block in self._blocks():
+            out[:, cols] += a[:, rows] @ block
+        return out
 
     def score_radius_many(self, a: Vector) -> Vector:
         return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
