@@ -1,7 +1,7 @@
 """python -m benchmarks.out_of_core: a matrix larger than the memory it may take, on disk.
 
-Writes n x m float32 numbers block by block, y from ten of the columns, and reads them: NumPy alone
-(the file through one buffer), one product X^T a, the first look at the data (`Program`), the
+Writes n x m float32 numbers block by block, y from ten of the columns, and reads them: reading alone
+(the file through one buffer of NumPy's, or Zarr's own chunks), one product X^T a, the first look at the data (`Program`), the
 relaxation and the whole solution with its certificate. Each is to take passes x bytes / bandwidth,
 where the bandwidth is that of the one product. RssAnon is what the process holds itself, without
 the pages of the file that the system keeps for it.
@@ -105,13 +105,18 @@ def forget(path: Path) -> None:
 
 
 def read_alone(path: Path) -> None:
-    """Every byte through one buffer."""
+    """Every byte through one buffer; of a Zarr array, every chunk."""
+    if path.is_dir():
+        import zarr
+
+        array = zarr.open_array(path, mode="r")
+        for top in range(0, ROWS, STEP):
+            np.asarray(array[top : top + STEP])
+        return
     room = memoryview(bytearray(BUFFER))
-    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
-    for one in files:
-        with one.open("rb", buffering=0) as file:
-            while file.readinto(room):
-                pass
+    with path.open("rb", buffering=0) as file:
+        while file.readinto(room):
+            pass
 
 
 def anonymous() -> float:
@@ -161,7 +166,7 @@ def measure(path: Path, y: np.ndarray, memory: str) -> list[Row]:
     classes = np.sign(y)
     a = np.ones(len(y))
     for cache in ("cold", "warm"):
-        timed("NumPy reading", cache, lambda _: read_alone(path), opened=False)
+        timed("reading alone", cache, lambda _: read_alone(path), opened=False)
         timed("X^T a", cache, lambda X: X.scores(a))
         timed("Program", cache, lambda X: sb.Program(X, y, k=20, ridge=0.1))
     for name, options in PROBLEMS.items():
@@ -182,9 +187,9 @@ def measure(path: Path, y: np.ndarray, memory: str) -> list[Row]:
 
 def show(rows: list[Row], size: int, title: str) -> None:
     rate = {row.cache: size / row.seconds for row in rows if row.what == "X^T a"}
-    alone = {row.cache: size / row.seconds for row in rows if row.what == "NumPy reading"}
+    alone = {row.cache: size / row.seconds for row in rows if row.what == "reading alone"}
     table = Table(title=title)
-    heads = ("", "cache", "passes", "s", "GB/s", "of NumPy's", "predicted s", "RssAnon GiB", "")
+    heads = ("", "cache", "passes", "s", "GB/s", "of reading", "predicted s", "RssAnon GiB", "")
     for head in heads:
         table.add_column(head, justify="left" if head in ("", "cache") else "right")
     for row in rows:
