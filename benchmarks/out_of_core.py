@@ -1,10 +1,10 @@
 """python -m benchmarks.out_of_core: a matrix larger than the memory it may take, on disk.
 
-Writes n x m float32 numbers block by block, y from ten of the columns, and reads them: reading alone
-(the file through one buffer of NumPy's, or Zarr's own chunks), one product X^T a, the first look at the data (`Program`), the
-relaxation and the whole solution with its certificate. Each is to take passes x bytes / bandwidth,
-where the bandwidth is that of the one product. RssAnon is what the process holds itself, without
-the pages of the file that the system keeps for it.
+Writes n x m float32 numbers block by block, y from ten of the columns, and reads them: reading
+alone (the file through one buffer, or Zarr's own chunks), one product X^T a, the first look at the
+data (`Program`), the relaxation and the whole solution with its certificate. Each is to take
+passes x bytes / bandwidth, where the bandwidth is that of the one product. RssAnon is what the
+process holds itself, without the pages of the file that the system keeps for it.
 
     python -m benchmarks.out_of_core [--gib 8] [--memory "1 GiB"] [--keep FILE] [--zarr]
 """
