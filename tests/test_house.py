@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_words", "_scores", "_proof"),
     # One layer: a solution and a path write their own reports, which are made of both.
     ("_solution", "_nonconvex", "_solve", "_path", "_rank", "_certify", "report"),
+    ("_progress",),
     ("estimators",),
     ("datasets",),
     ("tables",),

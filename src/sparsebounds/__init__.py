@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sparsebounds._certify import certify as certify
     from sparsebounds._path import Path as Path
     from sparsebounds._path import path as path
+    from sparsebounds._progress import progress as progress
     from sparsebounds._rank import RankBounds as RankBounds
     from sparsebounds._rank import rank_bounds as rank_bounds
     from sparsebounds._solution import Solution as Solution
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseSelector as SparseSelector
     from sparsebounds.exact.near import NearOptimal as NearOptimal
     from sparsebounds.exact.near import near_optimal as near_optimal
+    from sparsebounds.matrices.opening import open_matrix as open_matrix
     from sparsebounds.primalization import GapBounds as GapBounds
     from sparsebounds.primalization import Primalization as Primalization
     from sparsebounds.primalization import gap_bounds as gap_bounds
@@ -75,6 +77,8 @@ _HOME: dict[str, str] = {
     "SparseSelector": "sparsebounds.estimators",
     "NearOptimal": "sparsebounds.exact.near",
     "near_optimal": "sparsebounds.exact.near",
+    "open_matrix": "sparsebounds.matrices.opening",
+    "progress": "sparsebounds._progress",
 }
 
 # Public modules.

@@ -8,6 +8,7 @@ from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.low_rank import LowRankMatrix
 from sparsebounds.matrices.sparse import SparseMatrix
 from sparsebounds.matrices.standardized import StandardizedMatrix, column_statistics
+from sparsebounds.matrices.stored import StoredMatrix
 from sparsebounds.matrices.tables import as_matrix
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Matrix",
     "SparseMatrix",
     "StandardizedMatrix",
+    "StoredMatrix",
     "as_matrix",
     "column_statistics",
 ]

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._array import HOST, Array, Home, Index, Vector
+from sparsebounds._array import HOST, Array, Home, Index, Mask, Vector
+from sparsebounds._errors import InputError
 from sparsebounds._rounding import TINY, gamma, norm_up, up
 from sparsebounds.matrices.words import Words, seeded
 
@@ -30,6 +31,9 @@ class Matrix(ABC):
 
     entry_roundings: int = 0
     """Relative roundings already in each entry that `columns` returns."""
+
+    names: tuple[str, ...] | None = None
+    """The names of the columns, where the data have any."""
 
     elementwise: bool = True
     """Whether these are all the error that an entry has."""
@@ -94,6 +98,21 @@ class Matrix(ABC):
     def signature(self) -> Words:
         """The checksums that a fingerprint holds: one pass."""
         return self.checksum(*seeded(self.shape))
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether a few columns are read for their share of a pass, rather than for a pass."""
+        return True
+
+    def expect(self, strength: Vector) -> None:
+        """Columns of large strength may be asked for soon: a hint."""
+
+    def kept(self, keep: Mask) -> Matrix:
+        """The matrix of the rows `keep`."""
+        raise InputError(
+            "sample_weight is 0 in some rows, which a Matrix cannot leave out; "
+            "build it from the other rows."
+        )
 
     @property
     def sparse(self) -> bool:

@@ -19,6 +19,7 @@ from operator import methodcaller
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import row_norms_up, up
@@ -34,15 +35,26 @@ Plan: TypeAlias = Callable[[int, int], Work | None]
 """The work at each block (row of blocks, column of blocks); None: the block is not needed."""
 
 
+ALONG = 32
+"""One column in so many, at most, is read along with columns that cost a whole pass."""
+
+
 class BlockMatrix(Matrix):
     """A grid of blocks; `heights` and `widths` are their numbers of rows and of columns."""
 
-    def __init__(self, heights: Sequence[int], widths: Sequence[int], cache: int) -> None:
-        """`cache` is how many bytes of columns may be kept."""
+    def __init__(
+        self,
+        heights: Sequence[int],
+        widths: Sequence[int],
+        cache: int,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> None:
+        """`cache` is how many bytes of columns may be kept, as numbers of this dtype."""
         self.rows, self.cols = _ranges(heights), _ranges(widths)
         self.shape = (self.rows[-1].stop, self.cols[-1].stop)
         self.passes = 0.0
-        self._cache = ColumnCache(self.shape[0], cache)
+        self._cache = ColumnCache(self.shape, cache, dtype)
+        self._expected: Vector | None = None
 
     @abstractmethod
     def _fold(
@@ -101,10 +113,30 @@ class BlockMatrix(Matrix):
         return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
     def columns(self, index: Index) -> Vector:
+        if len(index) > self._cache.most:
+            out = np.empty((self.shape[0], len(index)), order="F")
+            self._read(index, out, np.arange(len(index)))
+            return out
         missing = self._cache.missing(index)
         if len(missing):
-            self._cache.keep(missing, self._read(missing), needed=index)
+            fresh = np.concatenate((missing, self._along(index)))
+            kept, places = self._cache.room(len(fresh), needed=index)
+            self._read(fresh, kept, places)
+            self._cache.keep(fresh, places)
         return self._cache.take(index)
+
+    def expect(self, strength: Vector) -> None:
+        self._expected = strength
+
+    def _along(self, index: Index) -> Index:
+        """Columns to read along with these, as their pass is paid for: the likeliest ones."""
+        strength, self._expected = self._expected, None
+        most = min((self._cache.most - len(index)) // 2, self.shape[1] // ALONG)
+        if strength is None or self.by_columns or most <= 0:
+            return np.zeros(0, dtype=np.int64)
+        best = np.argpartition(-strength, most - 1)[:most]
+        best = np.setdiff1d(best[strength[best] > 0], index)
+        return self._cache.missing(best)
 
     def part(self, index: Index) -> DenseMatrix:
         return DenseMatrix(self.columns(index))
@@ -143,21 +175,19 @@ class BlockMatrix(Matrix):
             out[:, self.cols[j]] = part
         return out
 
-    def _read(self, index: Index) -> Vector:
-        """Columns, from every block that holds some of them."""
-        out = np.empty((self.shape[0], len(index)), order="F")
-        places = [
+    def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
+        """Write columns to places in `out`, from every block that holds some of them."""
+        inside = [
             np.flatnonzero((index >= block.start) & (index < block.stop)) for block in self.cols
         ]
 
         def plan(_: int, j: int) -> Work | None:
-            chosen = index[places[j]] - self.cols[j].start
+            chosen = index[inside[j]] - self.cols[j].start
             return partial(_taken, block=j, local=chosen) if len(chosen) else None
 
         for i, found in self._fold(plan, operator.add, "columns"):
             for j, columns in found:
-                out[self.rows[i], places[j]] = columns
-        return out
+                out[self.rows[i], places[inside[j]]] = columns
 
 
 def _ranges(sizes: Sequence[int]) -> list[slice]:

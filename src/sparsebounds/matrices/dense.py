@@ -62,10 +62,13 @@ class DenseMatrix(Matrix):
         return inner_product_radius(self.shape[0], self.norms, a)
 
     def scores_many(self, a: Vector) -> Vector:
-        if not self._blas:
-            return super().scores_many(a)
-        self.passes += float(len(a))
-        return a @ self._array
+        if self._blas:
+            self.passes += float(len(a))
+            return a @ self._array
+        out = np.zeros((len(a), self.shape[1]))
+        for rows, cols, block in self._blocks():
+            out[:, cols] += a[:, rows] @ block
+        return out
 
     def score_radius_many(self, a: Vector) -> Vector:
         return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
@@ -89,22 +92,24 @@ class DenseMatrix(Matrix):
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         total = np.zeros(len(rows), dtype=np.uint64)
-        for i, j, block in self._blocks():
-            total += np.sum((rows[:, i] @ words(block)) * cols[:, j], axis=1)
+        # Integers have no BLAS: pieces that stay in the cache with their intermediate results.
+        for i, j, block in self._blocks(BLOCK // 4):
+            sums = np.einsum("si,ij->sj", rows[:, i], words(block))
+            total += np.sum(sums * cols[:, j], axis=1)
         return total
 
-    def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
+    def _blocks(self, entries: int | None = None) -> Iterator[tuple[slice, slice, Vector]]:
         """(rows, columns, float64 block) over the whole matrix, in storage order: one pass."""
-        n, m = self.shape
+        (n, m), most = self.shape, BLOCK if entries is None else entries
         self.passes += 1.0
         # Along the axis of storage as far as the block goes, but never a sliver of one or two
         # rows: a product with so few runs at a fraction of the speed.
         if self._by_rows:
-            tall = min(n, max(SLIVER, BLOCK // m))
-            wide = min(m, max(1, BLOCK // tall))
+            tall = min(n, max(SLIVER, most // m))
+            wide = min(m, max(1, most // tall))
         else:
-            wide = min(m, max(SLIVER, BLOCK // n))
-            tall = min(n, max(1, BLOCK // wide))
+            wide = min(m, max(SLIVER, most // n))
+            tall = min(n, max(1, most // wide))
         for top in range(0, n, tall):
             for left in range(0, m, wide):
                 rows, cols = slice(top, min(n, top + tall)), slice(left, min(m, left + wide))

@@ -86,17 +86,24 @@ class StandardizedMatrix(Matrix):
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
 
     @property
+    def by_columns(self) -> bool:
+        return self.base.by_columns
+
+    def expect(self, strength: Vector) -> None:
+        self.base.expect(strength)
+
+    @property
     def sparse(self) -> bool:
         return self.base.sparse
 
     def combine(self, weights: Vector) -> Vector:
-        if not self.sparse:
+        if self.by_columns and not self.sparse:
             return super().combine(weights)
         scaled = weights / self.scale[:, None]
         return self.base.combine(scaled) - self.center @ scaled
 
     def project(self, basis: Vector) -> Vector:
-        if not self.sparse:
+        if self.by_columns and not self.sparse:
             return super().project(basis)
         return (self.base.project(basis) - np.outer(basis.sum(axis=0), self.center)) / self.scale
 

@@ -11,27 +11,31 @@ from sparsebounds._array import Mask, namespace, on_host, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import LARGEST
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.blocks import BlockMatrix
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
+from sparsebounds.matrices.opening import check_kind, is_stored, storage_of
 from sparsebounds.matrices.sparse import SparseMatrix
+from sparsebounds.matrices.stored import StoredMatrix
 
 
 def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...] | None]:
     """The matrix behind X, or its rows `keep` alone, and its column names, if it has any.
 
     float32 and float64 arrays are viewed, not copied; integers and booleans become
-    float64; anything else, or a value that is not finite, is an error.
+    float64; anything else, or a value that is not finite, is an error. Zarr and HDF5 arrays, and
+    memory maps beyond 1 GiB, are read by blocks.
     """
     if isinstance(X, Matrix):
-        if keep is not None:
-            raise InputError(
-                "sample_weight is 0 in some rows, which a Matrix cannot leave out; "
-                "build it from the other rows."
-            )
-        return X, None
+        given = X if keep is None else X.kept(keep)
+        if isinstance(given, BlockMatrix):
+            _check_finite(given, given.names)
+        return given, given.names
     names = _column_names(X)
-    if _is_scipy_sparse(X):
-        matrix: Matrix = _sparse(X, keep)
+    if is_stored(X):
+        matrix: Matrix = StoredMatrix(storage_of(X), keep=keep)
+    elif _is_scipy_sparse(X):
+        matrix = _sparse(X, keep)
     elif _is_foreign_array(X):
         matrix = _device(X, keep)
     else:
@@ -84,7 +88,7 @@ def _device(X: Any, keep: Mask | None) -> Matrix:
 def _sparse(X: Any, keep: Mask | None) -> SparseMatrix:
     if X.ndim != 2:
         raise InputError(f"X must be a matrix of two dimensions; this sparse array has {X.ndim}.")
-    _check_kind(X.dtype)
+    check_kind(X.dtype)
     return SparseMatrix(X if keep is None else X.tocsr()[keep])
 
 
@@ -102,7 +106,7 @@ def _dense(X: Any, names: tuple[str, ...] | None, keep: Mask | None) -> DenseMat
         )
     if names is not None and (array.dtype == object or _holds_dates(X)):
         array = _number_columns(X, names)
-    _check_kind(array.dtype)
+    check_kind(array.dtype)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return DenseMatrix(array if keep is None else array[keep])
@@ -125,14 +129,6 @@ def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
             "Encode them (for example one-hot) or leave them out."
         )
     return np.column_stack([column.astype(np.float64) for column in columns])
-
-
-def _check_kind(dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "fiub":
-        raise InputTypeError(
-            f"X has dtype {dtype}; it must hold real numbers (float, integer or boolean). "
-            "Convert it, for example with X.astype(float)."
-        )
 
 
 def _check_shape(shape: tuple[int, int]) -> None:

@@ -143,6 +143,7 @@ class WorkingSet:
                 return f"The relative gap is {self.proved_gap():.1e}"
             if self.budget.spent():
                 return "The time limit was reached"
+            self.program.matrix.expect(self._strength(self.last.reach))
             self.workspace.add(self.program, fresh)
             before = self.gap
             state, threshold, z = self._solve(accuracy * self.scale)

@@ -1,0 +1,124 @@
+"""Opening data that stay in their file: .npy, Zarr, HDF5 and Parquet, read by blocks."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.parquet import ParquetStorage
+from sparsebounds.matrices.sizes import byte_count
+from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage
+from sparsebounds.matrices.stored import MEMORY, StoredMatrix
+
+
+def open_matrix(
+    source: Any, *, memory: int | str = "1 GiB", dataset: str | None = None
+) -> StoredMatrix:
+    """The matrix in a file, for the place of X anywhere; it is read by blocks, never as a whole.
+
+    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column a feature) or an
+    array that is open already: numpy.memmap, zarr.Array, h5py.Dataset. `dataset` names the array
+    inside an HDF5 file or a Zarr group. `memory` is what the matrix may hold at a time, in bytes
+    or as "500 MB": blocks, and columns that are kept. What a solver computes comes on top.
+    """
+    limit = byte_count("memory", memory)
+    if isinstance(source, Matrix):
+        raise InputTypeError("source is a Matrix already; pass it in the place of X.")
+    if isinstance(source, (str, os.PathLike)):
+        return StoredMatrix(_opened(Path(source), dataset), limit)
+    if dataset is not None and hasattr(source, "keys"):
+        source = _member(source, dataset, type(source).__name__)
+    elif dataset is not None:
+        raise InputError(f"dataset={dataset!r} is for files of many arrays; source is one array.")
+    return StoredMatrix(storage_of(source), limit)
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is an array that is to be read by blocks."""
+    if isinstance(X, np.memmap):
+        return X.ndim == 2 and X.nbytes > MEMORY
+    return type(X).__module__.split(".")[0] in ("zarr", "h5py")
+
+
+def storage_of(array: Any) -> Storage:
+    """How an open array is read."""
+    if hasattr(array, "keys"):
+        raise InputTypeError(
+            f"X is a {type(array).__name__} of several arrays; pass one of them: "
+            f"{', '.join(map(repr, sorted(array)[:5]))}."
+        )
+    if not all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")):
+        raise InputTypeError(
+            f"source is of type {type(array).__name__}; pass a path, a numpy.memmap, a zarr.Array "
+            "or an h5py.Dataset."
+        )
+    if len(array.shape) != 2:
+        raise InputError(
+            f"X must be a matrix of two dimensions, rows by features; it has {len(array.shape)}."
+        )
+    check_kind(np.dtype(array.dtype))
+    if 0 in array.shape:
+        raise InputError(
+            f"X is empty: its shape is {tuple(array.shape)}; it needs at least one row and one "
+            "column."
+        )
+    return MappedStorage(array) if isinstance(array, np.ndarray) else ChunkedStorage(array)
+
+
+def check_kind(dtype: np.dtype[Any]) -> None:
+    """Refuse what are not real numbers."""
+    if dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"X has dtype {dtype}; it must hold real numbers (float, integer or boolean). "
+            "Convert it, for example with X.astype(float)."
+        )
+
+
+def _opened(path: Path, dataset: str | None) -> Storage:
+    kind = path.suffix.lower()
+    if not path.exists():
+        raise InputError(f"There is no file or folder {path}.")
+    if dataset is not None and kind in (".npy", ".parquet"):
+        raise InputError(f"dataset={dataset!r} is for HDF5 and Zarr; {path} holds one array.")
+    if kind == ".npy":
+        return storage_of(np.load(path, mmap_mode="r"))
+    if kind == ".parquet":
+        return ParquetStorage(path)
+    if kind in (".h5", ".hdf5"):
+        return storage_of(_member(_library("h5py", "hdf5").File(path, "r"), dataset, str(path)))
+    if path.is_dir() or kind in (".zarr", ".zip"):
+        opened = _library("zarr", "zarr").open(store=path, mode="r")
+        return storage_of(
+            _member(opened, dataset, str(path)) if hasattr(opened, "keys") else opened
+        )
+    raise InputError(
+        f"{path}: what is in a file is told from the end of its name, and {kind or 'nothing'!r} is "
+        "not .npy, .zarr, .h5, .hdf5 or .parquet; open the array and pass that."
+    )
+
+
+def _member(group: Any, dataset: str | None, where: str) -> Any:
+    """An array of a group; without a name, the only one."""
+    names = sorted(group)
+    if dataset is None and len(names) == 1:
+        dataset = names[0]
+    if dataset is None or dataset not in group:
+        asked = "dataset names one of" if dataset is None else f"dataset={dataset!r} is none of"
+        raise InputError(f"{asked} the arrays in {where}: {', '.join(map(repr, names[:10]))}.")
+    return group[dataset]
+
+
+def _library(name: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(
+            f"open_matrix needs {name} for this file, which is not installed: "
+            f"pip install 'sparsebounds[{extra}]'."
+        ) from error

@@ -1,0 +1,60 @@
+"""How far a pass over X is, for whoever wants to know: listeners hear of every block read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PassProgress:
+    """What a listener hears after each block."""
+
+    passes: float
+    """Reads of this matrix so far, in units of one full pass over X."""
+
+    done: int
+    """Blocks read in this pass, of `total`."""
+
+    total: int
+    bytes: int
+    """Bytes read in this pass."""
+
+    seconds: float
+    """Seconds since it began."""
+
+
+Listener = Callable[[PassProgress], None]
+
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Tell `listener` of every block read in this block of code."""
+    token = _listeners.set((*_listeners.get(), listener))
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+class Meter:
+    """The count of one pass of `total` blocks."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._bytes = total, 0, 0
+        self._started = time.perf_counter()
+
+    def add(self, size: int, passes: float) -> None:
+        """A block of so many bytes is done; `passes` is the matrix's own count."""
+        self._done, self._bytes = self._done + 1, self._bytes + size
+        listeners = _listeners.get()
+        if listeners:
+            seconds = time.perf_counter() - self._started
+            now = PassProgress(passes, self._done, self._total, self._bytes, seconds)
+            for listener in listeners:
+                listener(now)

@@ -1,0 +1,110 @@
+"""What is known of an array in a file: how it lies there, and how its parts are read.
+
+Three kinds: memory-mapped arrays, which the operating system reads page by page; arrays in chunks
+(Zarr, HDF5), of which a chunk is read whole or not at all; tables by columns (`parquet`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._array import Index
+
+Block = npt.NDArray[Any]
+
+PAGE = 4096
+"""Bytes that an operating system reads at least."""
+
+
+class Storage(ABC):
+    """An n x m array that is read by slices."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    tile: tuple[int, int]
+    """Rows and columns of the least piece that is read without waste."""
+
+    by_rows: bool
+    """Whether it lies in the file row after row, rather than column after column."""
+
+    gathers: bool = True
+    """Whether `take` reads less than all columns, or needs no block of them to do so."""
+
+    names: tuple[str, ...] | None = None
+
+    @abstractmethod
+    def read(self, rows: slice, cols: slice, room: Block) -> Block:
+        """A rectangle; in `room`, a buffer of bytes, where that saves memory."""
+
+    @abstractmethod
+    def take(self, rows: slice, index: Index) -> Block:
+        """Some columns of these rows."""
+
+    @abstractmethod
+    def touched(self, index: Index) -> float:
+        """The share of the file that reading these columns reads."""
+
+
+class MappedStorage(Storage):
+    """A memory-mapped NumPy array of any strides. Copies of slices are made: they stay in memory
+    while they are multiplied, whatever becomes of the pages."""
+
+    def __init__(self, array: Block) -> None:
+        self._array = array
+        self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
+        self.by_rows = abs(array.strides[0]) >= abs(array.strides[1])
+        self.tile = (1, self.shape[1]) if self.by_rows else (self.shape[0], 1)
+
+    def read(self, rows: slice, cols: slice, room: Block) -> Block:
+        source = self._array[rows, cols]
+        flat = room[: source.nbytes].view(self.dtype)
+        block = flat.reshape(source.shape, order="C" if self.by_rows else "F")
+        np.copyto(block, source)
+        return block
+
+    def take(self, rows: slice, index: Index) -> Block:
+        return np.asarray(self._array[rows][:, index])
+
+    def touched(self, index: Index) -> float:
+        if not self.by_rows:
+            return len(index) / self.shape[1]
+        # Page by page, of which a row of X has so many.
+        pages = np.unique(index * abs(self._array.strides[1]) // PAGE)
+        return min(1.0, len(pages) * PAGE / max(1, abs(self._array.strides[0])))
+
+
+class ChunkedStorage(Storage):
+    """An array that has `shape`, `dtype` and perhaps `chunks`, read by pairs of slices."""
+
+    by_rows = True
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype = np.dtype(array.dtype)
+        chunks = getattr(array, "chunks", None) or (1, self.shape[1])
+        self.tile = (min(chunks[0], self.shape[0]), min(chunks[1], self.shape[1]))
+        self.gathers = self.tile[1] < self.shape[1]
+
+    def read(self, rows: slice, cols: slice, room: Block) -> Block:
+        return np.asarray(self._array[rows, cols])
+
+    def take(self, rows: slice, index: Index) -> Block:
+        out = np.empty((rows.stop - rows.start, len(index)), self.dtype)
+        chunk = index // self.tile[1]
+        for c in np.unique(chunk).tolist():
+            places = np.flatnonzero(chunk == c)
+            start = c * self.tile[1]
+            piece = np.asarray(self._array[rows, start : min(start + self.tile[1], self.shape[1])])
+            out[:, places] = piece[:, index[places] - start]
+        return out
+
+    def touched(self, index: Index) -> float:
+        starts = np.unique(index // self.tile[1]) * self.tile[1]
+        ends = np.minimum(starts + self.tile[1], self.shape[1])
+        return float(np.sum(ends - starts)) / self.shape[1]

@@ -1,0 +1,192 @@
+"""open_matrix: what it takes, what it says where it cannot, and amounts of memory in words."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sparsebounds as sb
+from sparsebounds.matrices import DenseMatrix
+from sparsebounds.matrices.sizes import byte_count, in_words
+
+X = np.random.default_rng(0).normal(size=(6, 4))
+ALL = np.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        ("2 GiB", 2 << 30),
+        ("500 MB", 500_000_000),
+        ("1.5gib", 3 << 29),
+        ("64KiB", 1 << 16),
+        ("12 B", 12),
+        (4096, 4096),
+        (np.int64(7), 7),
+    ],
+)
+def test_amounts_of_memory(size: Any, count: int) -> None:
+    assert byte_count("memory", size) == count
+
+
+@pytest.mark.parametrize(
+    "size", ["2", "GiB", "2 GiBs", "-1 MB", "0 MB", "1.2.3 MB", 0, -5, 1.5, True, None]
+)
+def test_what_is_no_amount_of_memory(size: Any) -> None:
+    with pytest.raises(sb._errors.InputError, match=r"is no amount of memory: pass \"2 GiB\""):
+        byte_count("memory", size)
+
+
+def test_words_for_bytes() -> None:
+    assert [in_words(n) for n in (12, 2048, 3 << 20, 5 << 29, 1 << 42)] == [
+        "12 B",
+        "2 KiB",
+        "3 MiB",
+        "2.5 GiB",
+        "4.1e+03 GiB",
+    ]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    import h5py
+    import polars as pl
+    import zarr
+
+    np.save(tmp_path / "X.npy", X)
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        file["one"] = X
+    with h5py.File(tmp_path / "two.hdf5", "w") as file:
+        file["a/b"], file["c"] = X, X.T
+    zarr.save_array(tmp_path / "X.zarr", X)
+    group = zarr.open_group(tmp_path / "group", mode="w")
+    group.create_array("X", data=X)
+    group.create_array("other", data=X.T)
+    pl.DataFrame(dict(zip("abcd", X.T, strict=True))).write_parquet(tmp_path / "X.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset"),
+    [
+        ("X.npy", None),
+        ("X.h5", None),
+        ("X.h5", "one"),
+        ("two.hdf5", "a/b"),
+        ("X.zarr", None),
+        ("group", "X"),
+        ("X.parquet", None),
+    ],
+)
+def test_files(files: Path, name: str, dataset: str | None) -> None:
+    for path in (files / name, str(files / name)):
+        matrix = sb.open_matrix(path, memory="10 MB", dataset=dataset)
+        np.testing.assert_array_equal(matrix.columns(ALL), X)
+        assert matrix.memory == 10_000_000
+
+
+def test_names_of_columns_are_kept(files: Path) -> None:
+    program = sb.Program(sb.open_matrix(files / "X.parquet"), X[:, 0], k=1, ridge=1.0, never=["b"])
+    assert program.feature_names == ("a", "b", "c", "d")
+    assert program.never.tolist() == [False, True, False, False]
+
+
+def test_arrays_that_are_open(files: Path) -> None:
+    import zarr
+
+    group = zarr.open_group(files / "group", mode="r")
+    for source, dataset in (
+        (np.load(files / "X.npy", mmap_mode="r"), None),
+        (X, None),
+        (group["X"], None),
+        (group, "X"),
+    ):
+        np.testing.assert_array_equal(sb.open_matrix(source, dataset=dataset).columns(ALL), X)
+
+
+def test_parquet_of_many_types(tmp_path: Path) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"a": [1, 2, 3], "b": [True, False, True], "c": [0.5, None, 2.0]})
+    frame.write_parquet(tmp_path / "X.parquet")
+    matrix = sb.open_matrix(tmp_path / "X.parquet")
+    found = matrix.columns(np.array([1, 0, 2, 1]))
+    np.testing.assert_array_equal(found, [[1, 1, 0.5, 1], [0, 2, np.nan, 0], [1, 3, 2.0, 1]])
+    with pytest.raises(ValueError, match=r"X holds NaN in column 'c'; drop or impute"):
+        sb.Program(matrix, [1.0, 2.0, 3.0], k=1, ridge=1.0)
+    small = frame.select("b", pl.col("a").cast(pl.Int16), pl.lit(0.5, pl.Float32).alias("d"))
+    small.write_parquet(tmp_path / "small.parquet")
+    assert sb.open_matrix(tmp_path / "small.parquet").storage.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("gone.npy", {}, r"There is no file or folder .*gone\.npy\."),
+        ("X.npy", {"dataset": "a"}, r"dataset='a' is for HDF5 and Zarr; .*X\.npy holds one array"),
+        ("X.npy", {"memory": "much"}, r"memory='much' is no amount of memory"),
+        ("two.hdf5", {}, r"dataset names one of the arrays in .*two\.hdf5: 'a', 'c'\."),
+        ("two.hdf5", {"dataset": "d"}, r"dataset='d' is none of the arrays in .*: 'a', 'c'\."),
+        ("two.hdf5", {"dataset": "a"}, r"X is a Group of several arrays; pass one of them: 'b'\."),
+        ("group", {}, r"dataset names one of the arrays in .*group: 'X', 'other'"),
+        ("notes.txt", {}, r"and '\.txt' is not \.npy, \.zarr, \.h5, \.hdf5 or \.parquet"),
+        ("text.parquet", {}, r"columns that are not numbers: 'a'\. Encode them"),
+        ("cube.npy", {}, r"X must be a matrix of two dimensions, rows by features; it has 3\."),
+        ("words.npy", {}, r"X has dtype <U1; it must hold real numbers"),
+        ("empty.npy", {}, r"X is empty: its shape is \(0, 3\)"),
+    ],
+)
+def test_sentences(files: Path, name: str, options: Any, sentence: str) -> None:
+    import polars as pl
+
+    (files / "notes.txt").write_text("")
+    pl.DataFrame({"a": ["x"], "b": [1.0]}).write_parquet(files / "text.parquet")
+    np.save(files / "cube.npy", np.zeros((2, 2, 2)))
+    np.save(files / "words.npy", np.array([["a"]]))
+    np.save(files / "empty.npy", np.zeros((0, 3)))
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        sb.open_matrix(files / name, **options)
+
+
+def test_sentences_about_objects() -> None:
+    with pytest.raises(TypeError, match="source is a Matrix already; pass it in the place of X"):
+        sb.open_matrix(DenseMatrix(X))
+    with pytest.raises(TypeError, match="source is of type list; pass a path, a numpy"):
+        sb.open_matrix([[1.0]])
+    with pytest.raises(ValueError, match="dataset='a' is for files of many arrays"):
+        sb.open_matrix(X, dataset="a")
+
+
+def test_chunks_beyond_the_budget(tmp_path: Path) -> None:
+    import zarr
+
+    array = zarr.create_array(tmp_path / "X", shape=(100, 100), chunks=(50, 100), dtype="f8")
+    message = r"chunks of 39.1 KiB, of which memory=64 KiB .* memory of at least 156 KiB"
+    with pytest.raises(ValueError, match=message):
+        sb.open_matrix(array, memory="64 KiB")
+    assert sb.open_matrix(array, memory="157 KiB").shape == (100, 100)
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "extra"), [("h5py", "X.h5", "hdf5"), ("zarr", "X.zarr", "zarr")]
+)
+def test_libraries_that_are_missing(
+    files: Path, library: str, name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    sentence = rf"needs {library} .* not installed: pip install 'sparsebounds\[{extra}\]'"
+    with pytest.raises(ValueError, match=sentence):
+        sb.open_matrix(files / name)
+    assert sb.open_matrix(files / "X.npy").shape == X.shape
+
+
+def test_a_matrix_leaves_rows_out_once(files: Path) -> None:
+    matrix = sb.open_matrix(files / "X.npy").kept(np.arange(6) > 2)
+    with pytest.raises(ValueError, match="Rows have been left out of this matrix already"):
+        matrix.kept(np.ones(3, dtype=bool))
+    with pytest.raises(ValueError, match="sample_weight is 0 in some rows, which a Matrix cannot"):
+        DenseMatrix(X).kept(np.arange(6) > 2)
