@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("program",),
     ("bounds",),
     ("certificates",),
+    ("_checkpoint",),
     ("relaxation",),
     ("primalization",),
     ("models",),
