@@ -60,8 +60,9 @@ class CheckpointFile:
     def write(self, arrays: Mapping[str, Any]) -> None:
         """Write the arrays; where that fails it warns, as the work is worth more than its file."""
         began = time.perf_counter()
+        content: dict[str, Any] = {**self._identity, **arrays}
         stream = io.BytesIO()
-        np.savez(stream, **self._identity, **arrays)
+        np.savez(stream, **content)
         try:
             write_atomically(self.path, stream.getvalue())
         except OSError as error:
