@@ -64,11 +64,10 @@ class Proof:
 
 def coarse(program: Program, lower: float) -> float:
     """A bound rounded down to 44 bits."""
-    scale = max(abs(lower), abs(program.null), program.rounding)
-    if not math.isfinite(scale):
-        return lower
-    grid = math.ldexp(1.0, math.frexp(scale)[1] - BITS)
-    return math.floor(lower / grid) * grid
+    scale = max(abs(lower), abs(program.null))
+    grid = math.ldexp(1.0, math.frexp(scale)[1] - BITS) if math.isfinite(scale) else 0.0
+    # Next to 0 there are no bits to round.
+    return math.floor(lower / grid) * grid if grid > 0.0 else lower
 
 
 class SharedBounds:
