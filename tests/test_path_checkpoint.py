@@ -322,6 +322,10 @@ def test_nothing_proved_rests_on_the_file(form: Form, tmp_path: Path) -> None:
             {"w": arrays["w"] + 1e3, "numbers": arrays["numbers"] + 7.0, "eta": np.array(-1.0)},
             {"lower": np.full_like(high, np.nan)},
             {"supports": arrays["supports"] + 1},
+            {"curves": arrays["curves"][:, :1]},
+            {"curves": arrays["curves"].astype(str)},
+            {"lower": high[:2]},
+            {"leaves": arrays["leaves"][:-1]},
             {"roots": arrays["roots"] + 1000},
             {"batches": np.zeros_like(arrays["batches"])},
         ]

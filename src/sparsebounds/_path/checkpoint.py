@@ -87,7 +87,7 @@ class PathCheckpoint:
         """`most_nodes` are those of each exact search; None: there is none."""
         self._program = program
         self._grid = grid
-        exact = "no" if most_nodes is None else f"up to {most_nodes:g} nodes a point"
+        exact = "no" if most_nodes is None else f"up to {most_nodes} nodes a point"
         identity = {
             "format": FORMAT,
             "data": program.fingerprint,
@@ -106,11 +106,10 @@ class PathCheckpoint:
     ) -> tuple[WalkState, list[Vector]] | None:
         """The state in the file, its models and proofs evaluated again, and the curves that are
         proved; None without a file."""
-        arrays = self._arrays
+        if self._arrays is None:
+            return None
         try:
-            if arrays is None:
-                return None
-            return _proved_again(self._program, self._state(arrays, posed), curve)
+            return _proved_again(self._program, self._state(self._arrays, posed), curve)
         except (ValueError, LookupError, TypeError) as error:
             raise self._file.refusal("is damaged") from error
 
@@ -188,7 +187,10 @@ def _proved_again(
     rows, curves = list(state.rows), []
     found, lower = [row.fixed_in[:0] for row in rows], [np.inf for _ in rows]
     for point, claimed in zip(_points(program, state.duals), state.curves, strict=True):
-        curves.append(np.minimum(curve(point), claimed))
+        mine = curve(point)
+        if mine.shape != claimed.shape:
+            raise ValueError("the curves are not on the cells of the path")
+        curves.append(np.minimum(mine, claimed))
         for i, row in enumerate(rows):
             for leaf in row.proof.leaves:
                 if row.proof.duals[leaf.dual] is point.t:
