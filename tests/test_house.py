@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("program",),
     ("bounds",),
     ("certificates",),
+    ("_checkpoint",),
     ("relaxation",),
     ("primalization",),
     ("models",),
@@ -170,15 +171,47 @@ def under(modules: set[str], *prefixes: str) -> list[str]:
 
 def test_importing_the_package_loads_nothing_else() -> None:
     loaded = loaded_by("import sparsebounds")
-    heavy = ("numpy", "scipy", "sklearn", "polars", "pandas", "typer", "torch", "matplotlib")
-    assert not under(loaded, *heavy)
+    heavy = ("numpy", "scipy", "sklearn", "polars", "pandas", "typer", "matplotlib")
+    assert not under(loaded, *heavy, *EXTRAS)
     assert under(loaded, "sparsebounds") == ["sparsebounds", "sparsebounds._version"]
+
+
+EXTRAS = ("torch", "cupy", "dask", "distributed", "zarr", "h5py", "array_api_strict")
+"""Libraries of arrays that users may bring: loaded by who brings them, and by nobody else."""
+
+WORK = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+import numpy as np
+import sparsebounds as sb
+from sparsebounds.cli import app
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(20, 5)), rng.normal(size=20)
+program = sb.Program(X, y, k=2, ridge=0.1)
+solution = sb.solve(X, y, k=2, ridge=0.1)
+assert solution.certificate.verify(X, y).ok
+assert len(sb.path(X, y, ks=[1, 2], ridge=0.1)) == 2
+assert sb.certify(program, solution.coef).lower <= solution.upper
+sb.rank_bounds(program, [2])
+sb.SparseRegressorCV(ks=[1, 2], cv=2).fit(X, y).predict(X)
+sb.SparseSelector(k=2).fit_transform(X, y)
+"""
+
+
+@pytest.mark.parametrize("hidden", [(), EXTRAS])
+def test_numpy_users_need_no_other_library(hidden: tuple[str, ...]) -> None:
+    """Neither loaded where they are installed, nor missed where they are not."""
+    assert not under(loaded_by(WORK.format(hidden=hidden)), *EXTRAS)
 
 
 def test_verifying_a_certificate_needs_no_solver() -> None:
     loaded = loaded_by("import sparsebounds.certificates")
-    foreign = ("scipy.optimize", "sklearn", "typer", "polars", "pandas", "torch")
-    assert not under(loaded, *foreign)
+    foreign = ("scipy.optimize", "sklearn", "typer", "polars", "pandas")
+    assert not under(loaded, *foreign, *EXTRAS)
     rank = RANK["certificates"]
     later = [f"sparsebounds.{name}" for name in RANK if RANK[name] > rank and name != FACE]
     assert not under(loaded, *later)

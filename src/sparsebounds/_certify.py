@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._array import Vector, to_numpy
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import ACCURACY, tighten
 from sparsebounds._proof import certificate_from
@@ -42,10 +42,10 @@ def certify(
         Relative gap to which the relaxation is solved otherwise.
     """
     if hasattr(coef, "coef_"):
-        intercept = float(np.ravel(coef.intercept_)[0]) if intercept is None else intercept
-        coef = np.ravel(coef.coef_)
+        intercept = float(to_numpy(coef.intercept_).ravel()[0]) if intercept is None else intercept
+        coef = to_numpy(coef.coef_).ravel()
     value = program.objective(coef, 0.0 if intercept is None else intercept)
-    w, b = program.to_program(np.asarray(coef, dtype=np.float64), float(intercept or 0.0))
+    w, b = program.to_program(to_numpy(coef).astype(np.float64), float(intercept or 0.0))
     if math.isinf(value):
         raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
     model = Model(objective_up(program, w, b), w, b, math.nan)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import is_array_api_obj
 
 from sparsebounds._array import Mask, Vector, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
@@ -207,9 +208,16 @@ def features(argument: str, chosen: Any, m: int, names: tuple[str, ...] | None) 
         return mask
     if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
         chosen = [chosen]
-    for feature in chosen:
+    for feature in entries(chosen):
         mask[_feature_index(argument, feature, m, names)] = True
     return mask
+
+
+def entries(values: Iterable[Any]) -> Iterable[Any]:
+    """The entries of a list, or of an array of any library."""
+    foreign = bool(is_array_api_obj(values))
+    listed: Iterable[Any] = to_numpy(values) if foreign else values
+    return listed
 
 
 def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] | None) -> int:
@@ -248,7 +256,7 @@ def sign_mask(positive: Any, m: int) -> Mask:
     """positive=True, False or a boolean mask, as a mask."""
     if isinstance(positive, (bool, np.bool_)):
         return np.full(m, bool(positive))
-    mask = np.asarray(positive)
+    mask = to_numpy(positive)
     if mask.dtype != np.bool_ or mask.shape != (m,):
         raise InputError(
             f"positive must be True, False or a boolean mask of {m} entries, one a feature."

@@ -106,3 +106,21 @@ def test_wrong_options(
     refused: Callable[..., str], numbers: Path, options: tuple[Any, ...], sentence: str
 ) -> None:
     assert sentence in refused("path", numbers, "--target", "score", *options)
+
+
+def test_a_path_goes_on_from_its_checkpoint(
+    invoke: Invoke, refused: Callable[..., str], numbers: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "path.npz"
+    asked = ("path", numbers, "--target", "score", "--ks", "1:4", "--json")
+    whole = json.loads(invoke(*asked).stdout)
+    first = json.loads(invoke(*asked, "--checkpoint", file, "--time-limit", 1e-9).stdout)
+    assert not first["complete"]
+    for _ in range(2):  # then from a finished one
+        found = json.loads(invoke(*asked, "--checkpoint", file).stdout)
+        for ours, theirs in zip(found["points"], whole["points"], strict=True):
+            assert ours | {"seconds": 0.0} == theirs | {"seconds": 0.0}
+    assert file.exists()
+    sentence = refused(*asked, "--checkpoint", file, "--ridge", 0.2)
+    assert "belongs to a path of another problem on these data; name another file" in sentence
+    assert "does not exist" in refused(*asked, "--checkpoint", tmp_path / "no" / "path.npz")

@@ -127,8 +127,9 @@ SCRIPT = """
 import sys, time
 import sparsebounds as sb
 from sparsebounds.datasets import make_correlated
+from sparsebounds import _checkpoint
 from sparsebounds.exact import SearchProgress, checkpoint
-checkpoint.INTERVAL, checkpoint.SHARE = 0.05, 1.0
+checkpoint.INTERVAL, _checkpoint.SHARE = 0.05, 1.0
 data = make_correlated(60, 40, 0.5, random_state=0)
 def slowly(now):
     if isinstance(now, SearchProgress):
@@ -251,7 +252,7 @@ def test_a_full_disk_does_not_end_a_search(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sparsebounds.exact.checkpoint.write_atomically", full)
+    monkeypatch.setattr("sparsebounds._checkpoint.write_atomically", full)
     with pytest.warns(UserWarning, match=r"search.npz was not written: .*No space left"):
         found = solve_program(posed("k+ridge"), exact=True, checkpoint=tmp_path / "search.npz")
     assert found.status == "optimal"

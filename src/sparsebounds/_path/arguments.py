@@ -20,7 +20,7 @@ def budgets(ks: Any) -> list[int]:
     """The numbers of features asked for, ascending, each once."""
     if isinstance(ks, str) or not isinstance(ks, Iterable):
         raise InputTypeError(f"ks={ks!r} must be a list of integers, such as range(1, 31).")
-    grid = sorted({check.cardinality(k) for k in ks})
+    grid = sorted({check.cardinality(k) for k in check.entries(ks)})
     if not grid:
         raise InputError("ks is empty; pass one number of features or more, such as range(1, 31).")
     return grid
@@ -30,7 +30,7 @@ def prices(l0s: Any) -> list[float]:
     """The prices asked for, descending (so that models grow), each once."""
     if isinstance(l0s, str) or not isinstance(l0s, Iterable):
         raise InputTypeError(f"l0s={l0s!r} must be a list of prices, such as [0.1, 0.03, 0.01].")
-    grid = sorted({check.positive_number("l0", l0) for l0 in l0s}, reverse=True)
+    grid = sorted({check.positive_number("l0", l0) for l0 in check.entries(l0s)}, reverse=True)
     if not grid:
         raise InputError("l0s is empty; pass one price or more, such as [0.1, 0.03, 0.01].")
     return grid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sparsebounds._path.arguments import check_options, checked_grid
@@ -33,6 +34,7 @@ def path(
     exact: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
@@ -42,6 +44,8 @@ def path(
     nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
     for at most `node_limit` nodes each. After `time_limit` seconds in all, or Ctrl-C, the points
     done are returned; `callback` is called as in `solve`, and with a `PathProgress` a point.
+    `checkpoint` is a file that the path is saved to after its points, and taken up from where it
+    exists: the answer is that of a path that was never stopped.
     """
     grid = checked_grid(ks, l0s)
     check_options(tol, stop, node_limit, time_limit, callback)
@@ -62,7 +66,7 @@ def path(
         never=never,
         feature_names=feature_names,
     )
-    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback).run()
+    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback, checkpoint).run()
 
 
 def path_of(
@@ -75,9 +79,10 @@ def path_of(
     exact: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
 ) -> Path:
     """`path` for a program that is already posed; its own k or l0 does not matter."""
     grid = checked_grid(ks, l0s)
     check_options(tol, stop, node_limit, time_limit, callback)
-    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback).run()
+    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback, checkpoint).run()

@@ -82,6 +82,9 @@ class Row:
     program: Program
     fitted: Fitted
     proof: Proof
+    dual: Vector
+    """The dual vector of the point's own relaxation."""
+
     fixed_in: Index
     models: int
     nodes: int

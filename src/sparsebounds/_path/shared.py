@@ -13,10 +13,15 @@ at two k's is no lower bound: p** is convex in k, and so lies below its chords.
 
 Only c_a at the cells is kept of a vector: the budgets asked for; with prices 0, 1, ..., J - 1 and
 "J or more", bounded by l0 J plus c_a at all features.
+
+The bound of a point is rounded down to 44 bits: far below any tolerance, and far above what the
+order of a sum can change, so that evaluating it again gives the same number.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +48,10 @@ WORTH = 1e-9
 """Improvements below this, relative to the null objective, are not worth a pass over X."""
 
 
+BITS = 44
+"""Bits of a point's bound, the first being that of max(|bound|, |null|)."""
+
+
 @dataclass(frozen=True)
 class Proof:
     """A lower bound with what a certificate of it holds."""
@@ -51,6 +60,14 @@ class Proof:
     duals: tuple[Vector, ...]
     leaves: tuple[Leaf, ...]
     tree: Tree | None = None
+
+
+def coarse(program: Program, lower: float) -> float:
+    """A bound rounded down to 44 bits."""
+    scale = max(abs(lower), abs(program.null))
+    grid = math.ldexp(1.0, math.frexp(scale)[1] - BITS) if math.isfinite(scale) else 0.0
+    # Next to 0 there are no bits to round.
+    return math.floor(lower / grid) * grid if grid > 0.0 else lower
 
 
 class SharedBounds:
@@ -65,25 +82,41 @@ class SharedBounds:
         last = min(self._free, MOST_CELLS)
         cells = range(last + 1) if budgets is None else [min(k, self._free) for k in budgets]
         self._cells = np.array(cells, dtype=np.int64)
-        self._duals: list[Vector] = []
-        self._curves: list[Vector] = []
+        self.duals: list[Vector] = []
+        self.curves: list[Vector] = []
+        """What proofs are chosen by: they are evaluated again."""
+
+        self._proved: list[Vector] = []
+        """What is proved: the curves, or a little less where they come from a file."""
 
     def add(self, point: DualPoint) -> None:
         """One more dual vector."""
+        curve = self.curve(point)
+        self.restore([point.t], [curve], [curve])
+
+    def curve(self, point: DualPoint) -> Vector:
+        """c_a on the cells."""
         curve = budget_curve(self._flat, point)
         values = curve[self._cells]
         if self._by_price:
             values[-1] = curve[-1]
-        self._duals.append(point.t)
-        self._curves.append(values)
+        return values
+
+    def restore(
+        self, duals: Sequence[Vector], curves: Sequence[Vector], proved: Sequence[Vector]
+    ) -> None:
+        """Dual vectors of a walk that is taken up, and what is proved of their curves."""
+        self.duals += duals
+        self.curves += curves
+        self._proved += proved
 
     def lower(self, program: Program) -> float:
         """The best bound for a program of the path."""
-        return float(np.min(np.max(self._bounds(program), axis=0)))
+        return float(np.min(np.max(self._bounds(program, self._proved), axis=0)))
 
     def better(self, program: Program, proof: Proof) -> Proof:
         """The proof, or a better one if all dual vectors together give it."""
-        bounds = self._bounds(program)
+        bounds = self._bounds(program, self.curves)
         if not np.min(np.max(bounds, axis=0)) > proof.lower + self._worth:
             return proof
         duals: list[int] = []
@@ -96,13 +129,13 @@ class SharedBounds:
                 last = high == len(self._cells) - 1
                 node = Node(low=low, high=self._free if last else high)
             leaves.append(Leaf(node, duals.index(row)))
-        vectors = tuple(self._duals[row] for row in duals)
+        vectors = tuple(self.duals[row] for row in duals)
         lower = leaf_bound(program, vectors, leaves)
         return Proof(lower, vectors, tuple(leaves)) if lower > proof.lower else proof
 
-    def _bounds(self, program: Program) -> Vector:
+    def _bounds(self, program: Program, curves_of: Sequence[Vector]) -> Vector:
         """One row a dual vector; one column for a budget, or one a cell for a price."""
-        curves = np.stack(self._curves)
+        curves = np.stack(curves_of)
         if program.k is not None:
             # Budgets beyond all features ask no more than all of them.
             place = int(np.searchsorted(self._cells, min(program.k, self._free)))

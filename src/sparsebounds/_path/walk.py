@@ -22,6 +22,7 @@ stop     may end the walk early. Let v be the objective of the model at hand, K 
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -30,12 +31,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebounds._array import Index
+from sparsebounds._path.checkpoint import PathCheckpoint, WalkState
 from sparsebounds._path.result import Path, PathPoint
 from sparsebounds._path.rows import Fitted, Row
-from sparsebounds._path.shared import Proof, SharedBounds
+from sparsebounds._path.shared import Proof, SharedBounds, coarse
 from sparsebounds._proof import best_leaves
 from sparsebounds._solve import CLOSED
-from sparsebounds.bounds import DualPoint, screen_at
+from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.exact import ExactSearch, SearchProgress
 from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.program import Program
@@ -82,6 +84,7 @@ class Walk:
         time_limit: float | None,
         node_limit: int | None,
         callback: Callback | None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         program.require_convex("path")
         self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
@@ -103,10 +106,21 @@ class Walk:
         self.rows: list[Row] = []
         self.interrupted = False
         self.steps = 0
+        self.earlier = 0.0
+        """Seconds spent on the rows that a file had."""
+
+        self.file: PathCheckpoint | None = None
+        self.clean: WalkState | None = None
+        """The last state that no limit and no Ctrl-C has touched: what a file may hold."""
+
+        if checkpoint is not None:
+            nodes = self.most_nodes if exact else None
+            self.file = PathCheckpoint(checkpoint, program, grid, tol, stop, nodes)
+            self.take_up()
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return self.earlier + time.perf_counter() - self.started
 
     def late(self) -> bool:
         return time.perf_counter() > self.deadline
@@ -121,26 +135,26 @@ class Walk:
 
     def run(self) -> Path:
         """Point after point; what ended it is in the path's message."""
-        reason = ""
+        reason = self.settled() if self.rows else ""
         with warnings.catch_warnings():
             # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
             warnings.simplefilter("ignore", RelaxationWarning)
             try:
-                if self.stop is not None and len(self.grid) > 1:
+                if not self.rows and self.stop is not None and len(self.grid) > 1:
                     self.relax(self.posed(self.grid[-1]))
                     self.last = None
-                for value in self.grid:
-                    if self.rows and (self.late() or self.interrupted):
+                for value in self.grid[len(self.rows) :]:
+                    if reason or (self.rows and (self.late() or self.interrupted)):
                         break
                     self.step(value)
                     reason = self.settled()
-                    if reason:
-                        break
                 self.back()
             except KeyboardInterrupt:
                 self.interrupted = True
                 if not self.rows:
                     raise
+            finally:
+                self.save(now=True)
             return self.result(reason)
 
     def relax(self, program: Program) -> Relaxation:
@@ -165,7 +179,8 @@ class Walk:
         began, program = time.perf_counter(), self.posed(value)
         relaxed = self.relax(program)
         points = [relaxed.point, *self.at_sizes(relaxed)]
-        proof = Proof(*best_leaves(program, points))
+        lower, duals, leaves = best_leaves(program, points)
+        proof = Proof(coarse(program, lower), duals, leaves)
         search = Search(program, relaxed, self.known)
         goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
         found = search.run(self.late, goal)
@@ -179,8 +194,21 @@ class Walk:
         self.last = relaxed
         screened = screen_at(program, relaxed.point, fitted.upper)
         seconds = time.perf_counter() - began
-        row = Row(value, program, fitted, proof, screened.fixed_in, search.refitted, nodes, seconds)
+        row = Row(
+            value,
+            program,
+            fitted,
+            proof,
+            relaxed.point.t,
+            screened.fixed_in,
+            search.refitted,
+            nodes,
+            seconds,
+        )
         self.rows.append(row)
+        if self.file is not None and not self.late() and not self.interrupted:
+            self.clean = self.state()
+            self.save(now=False)
         if self.callback is not None:
             done, total = len(self.rows), len(self.grid)
             name = f"{'l0' if self.by_price else 'k'}={value:g}"
@@ -235,9 +263,58 @@ class Walk:
         search = ExactSearch(program, relaxed, model, self.tol, None)
         done = search.run(lambda: time.perf_counter() > until, self.most_nodes, self.callback, None)
         self.steps += done.newton_steps
-        if done.lower > proof.lower:
-            proof = Proof(done.lower, (), (), done.tree)
+        limited = time.perf_counter() > until or done.nodes >= self.most_nodes
+        # What neither ended nor met a limit was ended by Ctrl-C.
+        self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
+        lower = coarse(program, done.lower)
+        if lower > proof.lower:
+            proof = Proof(lower, (), (), done.tree)
         return done.model, proof, done.nodes
+
+    def state(self) -> WalkState:
+        """Where the walk stands: what is only ever added to is shared, not copied."""
+        assert self.last is not None
+        return WalkState(
+            rows=tuple(self.rows),
+            duals=tuple(self.shared.duals),
+            curves=tuple(self.shared.curves),
+            batches=tuple(self.workspace.batches),
+            w=self.last.w,
+            b=self.last.b,
+            eta=self.last.eta,
+            t=self.last.point.t,
+            known=tuple(self.known),
+            sizes={size: point.t for size, point in self.sizes.items()},
+            relaxed_sizes=tuple(sorted(self.relaxed_sizes)),
+            steps=self.steps,
+            passes=self.program.matrix.passes - self.first_pass,
+            seconds=self.seconds,
+        )
+
+    def save(self, *, now: bool) -> None:
+        """The last clean state into the file, where there is one."""
+        if self.file is not None and self.clean is not None:
+            self.file.save(self.clean, now=now)
+
+    def take_up(self) -> None:
+        """Stand where the file was saved."""
+        found = None if self.file is None else self.file.read(self.posed, self.shared.curve)
+        if found is None:
+            return
+        state, proved = found
+        self.rows, self.known = list(state.rows), list(state.known)
+        self.shared.restore(state.duals, state.curves, proved)
+        for features in state.batches:
+            self.workspace.add(self.program, features)
+        self.last = Relaxation.to_start_from(
+            self.rows[-1].program, state.w, state.b, state.eta, state.t
+        )
+        self.workspace.keep(self.last.point)
+        for size, t in state.sizes.items():
+            self.sizes[size] = dual_point_at(self.program.with_budget(size), t)
+        self.relaxed_sizes = set(state.relaxed_sizes)
+        self.steps, self.earlier = state.steps, state.seconds
+        self.first_pass -= state.passes
 
     def settled(self) -> str:
         """Why the rest of the grid is proved not to pay; empty where it is not."""

@@ -13,7 +13,14 @@ from sparsebounds.bounds.cardinality import (
     cardinality_curve,
     fewest_ranges,
 )
-from sparsebounds.bounds.dual import DualPoint, dual_point, dual_point_at, repair, scored
+from sparsebounds.bounds.dual import (
+    DualPoint,
+    dual_point,
+    dual_point_at,
+    dual_points_at,
+    repair,
+    scored,
+)
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
@@ -48,6 +55,7 @@ __all__ = [
     "cardinality_curve",
     "dual_point",
     "dual_point_at",
+    "dual_points_at",
     "dual_value",
     "enclosed",
     "fewest_ranges",

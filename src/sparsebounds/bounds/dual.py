@@ -13,6 +13,7 @@ p_i. With an intercept the exact sum(a) is as good as 0 only up to rounding; the
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,18 +93,34 @@ def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> 
 
     `scores` are those that `scored` returned for this t, where they are at hand.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if scores is None:
+            scores = scored(program, t)
+        return _enclosed(program, t, scores, program.matrix.score_radius(program.weights * t))
+
+
+def dual_points_at(program: Program, t: Vector) -> Iterator[DualPoint]:
+    """`dual_point_at` for every row of t, scored together; last digits may differ."""
+    weighted = program.weights * t
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = program.matrix.scores_many(weighted) / program.mass
+        radius = program.matrix.score_radius_many(weighted)
+    for row, score, inner in zip(t, scores, radius, strict=True):
+        yield _enclosed(program, row, score, inner)
+
+
+def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> DualPoint:
+    """The dual point at t; `inner` bounds the error of the inner products X^T (s t)."""
     conjugate, ceiling = charged_conjugate(program, t)
     weighted = program.weights * t
     underflow = program.n * TINY  # of the products s_i t_i
     least = down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
-        if scores is None:
-            scores = scored(program, t)
         # s_i t_i is rounded once, the quotient once and the mass once. All terms are >= 0: eight
         # roundings of their sum are a factor of at most 1 + 2^-49, and TINY each underflow.
         size = np.abs(scores)
         radius = program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow)
-        radius += program.matrix.score_radius(weighted)
+        radius += inner
         radius /= least
         radius += 4.0 * U * size
         radius *= 1.0 + 2.0**-49

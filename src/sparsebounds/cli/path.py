@@ -56,6 +56,10 @@ def path(
     ] = None,
     exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
+    checkpoint: Annotated[
+        File | None,
+        typer.Option(help="Save the path here after its points, and go on from it (.npz)."),
+    ] = None,
     plot: Annotated[File | None, typer.Option(help="Save a picture here (PNG, PDF, SVG).")] = None,
     certificates: Annotated[
         File | None, typer.Option(help="Save the proof of every point into this folder.")
@@ -73,7 +77,7 @@ def path(
     from sparsebounds.relaxation import Progress
 
     with sentences():
-        check_writable(plot=plot, report=report_file)
+        check_writable(checkpoint=checkpoint, plot=plot, report=report_file)
         if certificates is not None and certificates.exists() and not certificates.is_dir():
             raise InputError(f"--certificates {certificates} is a file; name a folder.")
         if ks is not None and l0s is not None:
@@ -109,6 +113,7 @@ def path(
                 stop=stop,
                 exact=exact,
                 time_limit=time_limit,
+                checkpoint=checkpoint,
                 callback=callback,
             )
     if as_json:

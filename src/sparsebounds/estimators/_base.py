@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds._solution import Solution
 from sparsebounds._solve import solve
+from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
@@ -31,11 +33,16 @@ class LinearEstimator(BaseEstimator):
         return tags
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-        """X and y, checked."""
+        """X and y, checked; y is NumPy's, and X wherever it was."""
+        if stays(X) and y is not None:
+            validate_data(self, X, y, skip_check_array=True)
+            if X.shape[0] < 2:
+                raise InputError(f"X has {X.shape[0]} sample (row); fitting takes 2 or more.")
+            return X, check.response_labels(column_or_1d(response(y), warn=True), X.shape[0])
         X, y = validate_data(
             self,
             X,
-            y,
+            response(y),
             accept_sparse="csc",
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
@@ -43,13 +50,20 @@ class LinearEstimator(BaseEstimator):
         )
         return X, y
 
-    def _linear(self, X: Any) -> Vector:
-        """X coef + intercept for new rows, one column a model."""
+    def _linear(self, X: Any) -> Any:
+        """X coef + intercept for new rows, one column a model; lazy for Dask, else NumPy."""
         check_is_fitted(self)
+        if stays(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return linear(X, self.coef_, self.intercept_)
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
         return np.asarray(safe_sparse_dot(X, self.coef_.T) + self.intercept_)
+
+    def _predicted(self, X: Any, work: Callable[[Vector], Any]) -> Any:
+        """What a method makes of the linear predictor, row by row."""
+        return returned(X, rowwise(self._linear(X), work))
 
 
 class SparseEstimator(LinearEstimator):
@@ -90,6 +104,8 @@ class SparseEstimator(LinearEstimator):
         """X, y and their weights, checked, without the rows of weight 0."""
         X, y = self._checked(X, y, **options)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])
+        if stays(X):
+            return as_matrix(X, keep)[0], y if keep is None else y[keep], weights
         return (X, y, weights) if keep is None else (X[keep], y[keep], weights)
 
     def _ridge_for(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -19,10 +20,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from sparsebounds import _validate as check
-from sparsebounds._array import Index, Vector
+from sparsebounds._array import Index, Vector, to_numpy
 from sparsebounds._errors import InputError
 from sparsebounds._path import Path, PathPoint, path
 from sparsebounds._path.arguments import budgets, prices
+from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator
 from sparsebounds.estimators._criteria import check_choice, check_scored, chosen, information
 from sparsebounds.estimators._ridge import auto_ridge
@@ -93,6 +95,8 @@ class SparseCV(LinearEstimator):
         has coefficients, for scoring.
         """
         check_choice(self.criterion, self.rule, loss)
+        if self.criterion == "cv" and stays(X):
+            some_rows(X, np.arange(1))  # says now what folds would say later
         options = self._options(X.shape[1], loss)
         ridges = self._ridges(X, coded[0], weights, loss)
         if self.criterion == "cv":
@@ -150,7 +154,7 @@ class SparseCV(LinearEstimator):
             if isinstance(ridge, str) and ridge == "auto":
                 kept = weights > 0
                 ridge = auto_ridge(
-                    as_matrix(X if kept.all() else X[kept])[0],
+                    as_matrix(X, None if kept.all() else kept)[0],
                     y[kept],
                     weights[kept],
                     loss,
@@ -195,7 +199,10 @@ class SparseCV(LinearEstimator):
         for i, points in enumerate(zip(*paths, strict=False)):
             values[i] = 0.0
             for point, y in zip(points, coded, strict=True):
-                z = X[:, point.support] @ point.values + point.intercept
+                if stays(X):
+                    z = to_numpy(linear(X, point.coef, point.intercept))
+                else:
+                    z = X[:, point.support] @ point.values + point.intercept
                 problem = point.certificate.problem
                 d = len(point.support) + bool(self.fit_intercept)
                 s = len(np.setdiff1d(point.support, problem.always))
@@ -264,14 +271,15 @@ def fold_scores(
     train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
     test = test[weights[test] > 0]
     rows = [target[train] for target in coded]
-    paths = full_paths(_safe_indexing(X, train), rows, weights[train], ridge, options)
+    taken = some_rows if stays(X) else _safe_indexing
+    paths = full_paths(taken(X, train), rows, weights[train], ridge, options)
     scores = np.full(len(grid_of(options)), np.nan)
     if len(test) == 0:
         return scores
     given = {}
     if np.any(weights != 1.0) and takes_weights(scorer):
         given["sample_weight"] = weights[test]
-    X_test, y_test = _safe_indexing(X, test), _safe_indexing(y, test)
+    X_test, y_test = taken(X, test), _safe_indexing(y, test)
     shell.n_features_in_ = X.shape[1]
     for i, points in enumerate(zip(*paths, strict=False)):
         coefs = np.array([point.coef for point in points])
@@ -280,7 +288,8 @@ def fold_scores(
         shell.coef_ = coefs if many else coefs[0]
         shell.intercept_ = intercepts if many else intercepts[0]
         shell.certificate_ = points[0].certificate
-        scores[i] = scorer(shell, X_test, y_test, **given)
+        with config_context(array_api_dispatch=False):  # y is NumPy's
+            scores[i] = scorer(shell, X_test, y_test, **given)
     return scores
 
 

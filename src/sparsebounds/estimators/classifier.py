@@ -10,9 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError
+from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
 from sparsebounds.losses import Loss
 
@@ -42,29 +44,33 @@ class ClassifierPredictions(ClassifierMixin):
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
 
-    def decision_function(self, X: Any) -> Vector:
+    def decision_function(self, X: Any) -> Any:
         """The linear predictor: one number a row for two classes, else one a row and class."""
-        z: Vector = self._linear(X)
-        return z[:, 0] if z.shape[1] == 1 else z
+        return self._predicted(X, lambda z: z[:, 0] if z.shape[1] == 1 else z)
 
     def predict(self, X: Any) -> Any:
         """The label of each row."""
-        z = self.decision_function(X)
-        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else np.argmax(z, axis=1)]
+        check_is_fitted(self)
+        classes = self.classes_
+
+        def labels(z: Vector) -> Any:
+            return classes[(z[:, 0] > 0).astype(int) if z.shape[1] == 1 else np.argmax(z, axis=1)]
+
+        return self._predicted(X, labels)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is right."""
+        return float(super().score(X, truth(y), truth(sample_weight)))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Vector:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of `predict_proba`, exact where that underflows."""
-        z: Vector = self._linear(X)
-        if z.shape[1] == 1:
-            return -np.logaddexp(0.0, np.hstack((z, -z)))
-        each = -np.logaddexp(0.0, -z)
-        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+        return self._predicted(X, log_chances)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Vector:
+    def predict_proba(self, X: Any) -> Any:
         """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
-        return np.asarray(np.exp(self.predict_log_proba(X)))
+        return self._predicted(X, lambda z: np.exp(log_chances(z)))
 
     def _class_weights(self, codes: Index, weights: Vector) -> Vector:
         """The factor of each class; "balanced" counts rows with their weights."""
@@ -167,6 +173,14 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         self.solution_ = one_or_all(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
+
+
+def log_chances(z: Vector) -> Vector:
+    """The logarithm of each class's probability, from one linear predictor or one a class."""
+    if z.shape[1] == 1:
+        return -np.logaddexp(0.0, np.hstack((z, -z)))
+    each = -np.logaddexp(0.0, -z)
+    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
 
 
 def one_or_all(values: Any) -> Any:

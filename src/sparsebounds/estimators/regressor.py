@@ -6,8 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._array import Vector
+from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, chosen_loss
 
 ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real responses"
@@ -16,13 +18,20 @@ ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real respon
 class RegressorPredictions(RegressorMixin):
     """What a fitted linear model predicts for a number."""
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any) -> Any:
         """The response expected for each row: exp of the linear predictor for Poisson."""
-        z: Vector = self._linear(X)
-        if self.certificate_.problem.loss != "poisson":
-            return z
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(z))
+        check_is_fitted(self)
+        poisson = self.certificate_.problem.loss == "poisson"
+
+        def expected(z: Vector) -> Vector:
+            with np.errstate(over="ignore"):
+                return np.exp(z) if poisson else z
+
+        return self._predicted(X, expected)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2: the share of the variance of y that is explained."""
+        return float(super().score(X, truth(y), truth(sample_weight)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

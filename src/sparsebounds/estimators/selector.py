@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsebounds._array import Mask
+from sparsebounds.estimators._arrays import returned, some_columns, stays
 from sparsebounds.estimators._base import SparseEstimator
 from sparsebounds.estimators.classifier import SparseClassifier
 from sparsebounds.estimators.regressor import SparseRegressor
@@ -59,6 +60,14 @@ class SparseSelector(SelectorMixin, SparseEstimator):
         self.ridge_ = model.ridge_
         self.n_iter_ = model.n_iter_
         return self
+
+    def transform(self, X: Any) -> Any:
+        """The columns kept."""
+        if not stays(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return returned(X, some_columns(X, np.flatnonzero(self.support_)))
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from sparsebounds._array import Vector
-from sparsebounds.bounds import DualPoint
+from sparsebounds.bounds import DualPoint, bound_at, dual_point_at
 from sparsebounds.losses import Box
+from sparsebounds.program import Program
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,31 @@ class Relaxation:
     There `value` is of a convex function below the loss, which beyond the box goes on in a way of
     its own; the bounds know the box, and may exceed it by a little.
     """
+
+    @classmethod
+    def to_start_from(
+        cls, program: Program, w: Vector, b: float, eta: float, t: Vector
+    ) -> Relaxation:
+        """A relaxed point known from elsewhere, its dual vector scored here; values are not set."""
+        point = dual_point_at(program, t)
+        coef, intercept = program.to_user(w, b)
+        return cls(
+            value=math.nan,
+            dual_value=bound_at(program, point, lagrangian=True),
+            lower=bound_at(program, point),
+            status="bounded",
+            message="Known from elsewhere",
+            coef=coef,
+            intercept=intercept,
+            w=w,
+            b=b,
+            u=np.full(len(w), math.nan),
+            dual=program.F.p * t,
+            point=point,
+            l0_multiplier=math.nan,
+            eta=eta,
+            stats=RelaxationStats(0.0, 0, 0, 0, 0.0),
+        )
 
     @property
     def gap(self) -> float:

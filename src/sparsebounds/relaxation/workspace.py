@@ -30,6 +30,9 @@ class Workspace:
         self._data = (program.matrix, program.y, program.weights, program.offset)
         self.smooth: Smooth = smooth_part(program, program.matrix.home)
         self.index: Index = np.zeros(0, dtype=np.int64)
+        self.batches: list[Index] = []
+        """The same as it was read: products of the same columns, batch by batch, are the same."""
+
         self._proved: deque[DualPoint] = deque(maxlen=KEPT)
 
     def check(self, program: Program) -> None:
@@ -55,3 +58,4 @@ class Workspace:
         if len(features):
             self.smooth.add(program.matrix.resident(features))
             self.index = np.concatenate((self.index, features))
+            self.batches.append(features)
