@@ -25,13 +25,16 @@ from sparsebounds._rounding import row_norms_up, up
 from sparsebounds.matrices.base import Matrix, inner_product_radii, inner_product_radius
 from sparsebounds.matrices.cache import ColumnCache
 from sparsebounds.matrices.dense import DenseMatrix
-from sparsebounds.matrices.words import Words, seeded
+from sparsebounds.matrices.words import SEEDS, Words, seeded
 
 Work: TypeAlias = Callable[[Matrix], Any]
-"""What is asked of one block; it can be pickled."""
+"""What is asked of one block."""
 
 Plan: TypeAlias = Callable[[int, int], Work | None]
-"""The work at each block (row of blocks, column of blocks); None: the block is not needed."""
+"""The work at each block (row of blocks, column of blocks); None: the block is not needed.
+
+Plans can be pickled: one travels once to wherever the blocks are, and is asked for work there.
+"""
 
 
 class BlockMatrix(Matrix):
@@ -58,13 +61,8 @@ class BlockMatrix(Matrix):
     @cached_property
     def _first_pass(self) -> tuple[Vector, Words]:
         """Norms and checksums."""
-        rows, cols = seeded(self.shape)
-
-        def plan(i: int, j: int) -> Work:
-            return partial(_survey, rows=rows[:, self.rows[i]], cols=cols[:, self.cols[j]])
-
-        norms = np.empty(self.shape[1])
-        sums = np.zeros(len(rows), dtype=np.uint64)
+        norms, sums = np.empty(self.shape[1]), np.zeros(SEEDS, dtype=np.uint64)
+        plan = partial(_surveys, rows=self.rows, cols=self.cols)
         for j, (part, total) in self._fold(plan, _both, "rows"):
             norms[self.cols[j]] = part
             sums += total
@@ -80,9 +78,8 @@ class BlockMatrix(Matrix):
 
     def scores(self, a: Vector) -> Vector:
         out = np.empty(self.shape[1])
-        for j, part in self._fold(
-            lambda i, _: methodcaller("scores", a[self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_by_rows, method="scores", array=a, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[self.cols[j]] = part
         return out
 
@@ -91,9 +88,8 @@ class BlockMatrix(Matrix):
 
     def scores_many(self, a: Vector) -> Vector:
         out = np.empty((len(a), self.shape[1]))
-        for j, part in self._fold(
-            lambda i, _: methodcaller("scores_many", a[:, self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_many, a=a, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
 
@@ -111,53 +107,49 @@ class BlockMatrix(Matrix):
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])
-        for j, (_, center, squares) in self._fold(
-            lambda i, _: partial(_moments, weights=weights[self.rows[i]]), _pooled, "rows"
-        ):
+        plan = partial(_pools, weights=weights, rows=self.rows)
+        for j, (_, center, squares) in self._fold(plan, _pooled, "rows"):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
         return mean, spread
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         total = np.zeros(len(rows), dtype=np.uint64)
-        for _, part in self._fold(
-            lambda i, j: methodcaller("checksum", rows[:, self.rows[i]], cols[:, self.cols[j]]),
-            operator.add,
-            "rows",
-        ):
+        plan = partial(_sums, words=(rows, cols), rows=self.rows, cols=self.cols)
+        for _, part in self._fold(plan, operator.add, "rows"):
             total += part
         return total
 
     def combine(self, weights: Vector) -> Vector:
         out = np.empty((self.shape[0], weights.shape[1]))
-        for i, part in self._fold(
-            lambda _, j: methodcaller("combine", weights[self.cols[j]]), operator.add, "columns"
-        ):
+        plan = partial(_by_columns, method="combine", array=weights, cols=self.cols)
+        for i, part in self._fold(plan, operator.add, "columns"):
             out[self.rows[i]] = part
         return out
 
     def project(self, basis: Vector) -> Vector:
         out = np.empty((basis.shape[1], self.shape[1]))
-        for j, part in self._fold(
-            lambda i, _: methodcaller("project", basis[self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_by_rows, method="project", array=basis, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
 
     def _read(self, index: Index) -> Vector:
         """Columns, from every block that holds some of them."""
         out = np.empty((self.shape[0], len(index)), order="F")
-        places = [
-            np.flatnonzero((index >= block.start) & (index < block.stop)) for block in self.cols
-        ]
-
-        def plan(_: int, j: int) -> Work | None:
-            chosen = index[places[j]] - self.cols[j].start
-            return partial(_taken, block=j, local=chosen) if len(chosen) else None
-
+        places = self._places(index)
+        plan = partial(_takes, local=self._local(index, places))
         for i, found in self._fold(plan, operator.add, "columns"):
             for j, columns in found:
                 out[self.rows[i], places[j]] = columns
         return out
+
+    def _places(self, index: Index) -> list[Index]:
+        """Where in `index` the columns of each column of blocks are."""
+        return [np.flatnonzero((index >= cols.start) & (index < cols.stop)) for cols in self.cols]
+
+    def _local(self, index: Index, places: list[Index]) -> list[Index]:
+        """The columns of `index` as each column of blocks numbers them."""
+        return [index[at] - cols.start for at, cols in zip(places, self.cols, strict=True)]
 
 
 def _ranges(sizes: Sequence[int]) -> list[slice]:
@@ -165,8 +157,42 @@ def _ranges(sizes: Sequence[int]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
-def _survey(block: Matrix, rows: Words, cols: Words) -> tuple[Vector, Words]:
-    return block.norms, block.checksum(rows, cols)
+# Plans.
+
+
+def _by_rows(i: int, _: int, method: str, array: Vector, rows: list[slice]) -> Work:
+    return methodcaller(method, array[rows[i]])
+
+
+def _by_columns(_: int, j: int, method: str, array: Vector, cols: list[slice]) -> Work:
+    return methodcaller(method, array[cols[j]])
+
+
+def _many(i: int, _: int, a: Vector, rows: list[slice]) -> Work:
+    return methodcaller("scores_many", a[:, rows[i]])
+
+
+def _sums(i: int, j: int, words: tuple[Words, Words], rows: list[slice], cols: list[slice]) -> Work:
+    return methodcaller("checksum", words[0][:, rows[i]], words[1][:, cols[j]])
+
+
+def _surveys(i: int, j: int, rows: list[slice], cols: list[slice]) -> Work:
+    return partial(_survey, rows=rows[i], cols=cols[j])
+
+
+def _pools(i: int, _: int, weights: Vector, rows: list[slice]) -> Work:
+    return partial(_moments, weights=weights[rows[i]])
+
+
+def _takes(_: int, j: int, local: list[Index]) -> Work | None:
+    return partial(_taken, block=j, local=local[j]) if len(local[j]) else None
+
+
+# Work, and how its results are merged.
+
+
+def _survey(block: Matrix, rows: slice, cols: slice) -> tuple[Vector, Words]:
+    return block.norms, block.checksum(*seeded(rows, cols))
 
 
 def _both(one: tuple[Vector, Words], other: tuple[Vector, Words]) -> tuple[Vector, Words]:

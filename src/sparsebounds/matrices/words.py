@@ -19,6 +19,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 ROWS = (0x9E3779B97F4A7C15, 0x165667B19E3779F9)
 COLS = (0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)
+SEEDS = len(ROWS)
 
 
 def words(x: Vector) -> Words:
@@ -32,16 +33,19 @@ def words(x: Vector) -> Words:
     return bits
 
 
-def multipliers(count: int, seed: int) -> Words:
-    """`count` odd 64-bit numbers: a mixing of seed + index."""
-    x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+def multipliers(count: int, seed: int, start: int = 0) -> Words:
+    """`count` odd 64-bit numbers: a mixing of seed + index, from index `start` on."""
+    index = np.arange(start + 1, start + count + 1, dtype=np.uint64)
+    x = index * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return (x ^ (x >> np.uint64(31))) | np.uint64(1)
 
 
-def seeded(shape: tuple[int, int]) -> tuple[Words, Words]:
-    """The multipliers of rows and of columns, one row a seed."""
-    n, m = shape
-    rows = np.stack([multipliers(n, seed) for seed in ROWS])
-    return rows, np.stack([multipliers(m, seed) for seed in COLS])
+def seeded(rows: slice, cols: slice) -> tuple[Words, Words]:
+    """The multipliers of these rows and of these columns, one row a seed."""
+    of_rows, of_cols = (
+        np.stack([multipliers(part.stop - part.start, seed, part.start) for seed in seeds])
+        for part, seeds in ((rows, ROWS), (cols, COLS))
+    )
+    return of_rows, of_cols
