@@ -133,6 +133,25 @@ class BlockMatrix(Matrix):
             out[:, self.cols[j]] = part
         return out
 
+    @property
+    def by_products(self) -> bool:
+        return True
+
+    def misfits(self, left: Vector, right: Vector, weights: Vector, index: Index) -> Vector:
+        out = np.empty(len(index))
+        places = self._places(index)
+        plan = partial(
+            _misfits,
+            local=self._local(index, places),
+            right=[right[:, at] for at in places],
+            left=left,
+            weights=weights,
+            rows=self.rows,
+        )
+        for j, part in self._fold(plan, operator.add, "rows"):
+            out[places[j]] = part
+        return out
+
     def _read(self, index: Index) -> Vector:
         """Columns, from every block that holds some of them."""
         out = np.empty((self.shape[0], len(index)), order="F")
@@ -186,6 +205,20 @@ def _pools(i: int, _: int, weights: Vector, rows: list[slice]) -> Work:
 
 def _takes(_: int, j: int, local: list[Index]) -> Work | None:
     return partial(_taken, block=j, local=local[j]) if len(local[j]) else None
+
+
+def _misfits(
+    i: int,
+    j: int,
+    local: list[Index],
+    right: list[Vector],
+    left: Vector,
+    weights: Vector,
+    rows: list[slice],
+) -> Work | None:
+    if len(local[j]) == 0:
+        return None
+    return methodcaller("misfits", left[rows[i]], right[j], weights[rows[i]], local[j])
 
 
 # Work, and how its results are merged.
