@@ -1,7 +1,8 @@
-"""From what users hold (arrays, data frames, scipy.sparse, lists) to a Matrix and names."""
+"""From what users hold (arrays, frames, scipy.sparse, Dask, lists) to a Matrix and names."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     """The matrix behind X, or its rows `keep` alone, and its column names, if it has any.
 
     float32 and float64 arrays are viewed, not copied; integers and booleans become
-    float64; anything else, or a value that is not finite, is an error.
+    float64; anything else, or a value that is not finite, is an error. Dask arrays (and frames)
+    are read chunk by chunk, where their scheduler runs, and never gathered.
     """
     if isinstance(X, Matrix):
         if keep is not None:
@@ -30,8 +32,12 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
             )
         return X, None
     names = _column_names(X)
-    if _is_scipy_sparse(X):
-        matrix: Matrix = _sparse(X, keep)
+    if _is_dask_frame(X):
+        X = X.to_dask_array(lengths=True)
+    if is_dask_array(X):
+        matrix: Matrix = _dask(X, keep)
+    elif _is_scipy_sparse(X):
+        matrix = _sparse(X, keep)
     elif _is_foreign_array(X):
         matrix = _device(X, keep)
     else:
@@ -44,6 +50,26 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     return matrix, names
 
 
+def row_count(X: Any) -> int:
+    """The number of rows of X, not all of which need be kept."""
+    shape = getattr(X, "shape", None)
+    if _is_dask_frame(X):
+        return len(X)
+    if shape and isinstance(shape[0], Real) and shape[0] != shape[0]:
+        raise InputError(
+            "X is a Dask array whose number of rows is not known; call X.compute_chunk_sizes() "
+            "first."
+        )
+    if shape:
+        return int(shape[0])
+    if shape == () or not hasattr(X, "__len__"):
+        raise InputTypeError(
+            f"X is of type {type(X).__name__}; pass a matrix, rows by features: an array, a data "
+            "frame, a scipy.sparse matrix or a list of rows."
+        )
+    return len(X)
+
+
 def label(column: int, names: tuple[str, ...] | None) -> str:
     """A column as an error message names it."""
     return f"column {names[column]!r}" if names is not None else f"column {column}"
@@ -53,8 +79,12 @@ def _is_scipy_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse")
 
 
+def _is_dask_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "to_dask_array")
+
+
 def _column_names(X: Any) -> tuple[str, ...] | None:
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+    if hasattr(X, "columns") and (hasattr(X, "to_numpy") or hasattr(X, "to_dask_array")):
         return tuple(str(name) for name in X.columns)
     return None
 
@@ -64,12 +94,18 @@ def _is_foreign_array(X: Any) -> bool:
     return bool(is_array_api_obj(X)) and not is_numpy_array(X) and not is_dask_array(X)
 
 
+def _dask(X: Any, keep: Mask | None) -> Matrix:
+    from sparsebounds.matrices.dask import DaskMatrix
+
+    _check_dimensions(X.ndim)
+    _check_kind(X.dtype)
+    _check_shape(X.shape)
+    return DaskMatrix(X if keep is None else X[np.flatnonzero(keep)])
+
+
 def _device(X: Any, keep: Mask | None) -> DeviceMatrix:
     xp = namespace(X)
-    if X.ndim != 2:
-        raise InputError(
-            f"X must be a matrix of two dimensions, rows by features; it has {X.ndim}."
-        )
+    _check_dimensions(X.ndim)
     if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
         raise InputTypeError(f"X has dtype {X.dtype}; it must hold real numbers.")
     if X.dtype not in (xp.float32, xp.float64):
@@ -124,6 +160,11 @@ def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
             "Encode them (for example one-hot) or leave them out."
         )
     return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _check_dimensions(ndim: int) -> None:
+    if ndim != 2:
+        raise InputError(f"X must be a matrix of two dimensions, rows by features; it has {ndim}.")
 
 
 def _check_kind(dtype: np.dtype[Any]) -> None:
