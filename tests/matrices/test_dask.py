@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import CancelledError
 from typing import Any
 
 import dask
@@ -20,7 +21,7 @@ import sparsebounds as sb
 from sparsebounds._rank.basis import Rows, factorise, residual
 from sparsebounds.bounds import dual_point
 from sparsebounds.matrices import DenseMatrix, Matrix, StandardizedMatrix, as_matrix
-from sparsebounds.matrices.dask import FAN, DaskMatrix
+from sparsebounds.matrices.dask import FAN, TRIES, DaskMatrix
 from sparsebounds.program import Program
 from sparsebounds.testing import brute_force
 
@@ -300,6 +301,27 @@ def test_an_error_in_a_chunk_is_the_users_to_see() -> None:
     X = da.zeros((10, 4), chunks=(5, 4)).map_blocks(broken, meta=np.zeros((0, 0)))
     with pytest.raises(OSError, match="the disk is gone"):
         Program(X, np.zeros(10), k=1, ridge=1.0)
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_pass_whose_data_are_lost_is_begun_again(failures: int) -> None:
+    there, here = pair(CHUNKS["tiles"])
+    left, a = [failures], np.ones(N)
+
+    def flaky(graph: Any, keys: Any, **_: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise CancelledError("lost dependencies")
+        return dask.get(graph, keys)
+
+    with dask.config.set(scheduler=flaky):
+        if failures == TRIES:
+            with pytest.raises(RuntimeError, match="lost workers") as caught:
+                there.scores(a)
+            assert isinstance(caught.value.__cause__, CancelledError)
+        else:
+            np.testing.assert_allclose(there.scores(a), here.scores(a), rtol=1e-12)
+            assert there.passes == 2.0
 
 
 def test_dask_is_loaded_only_where_it_is_used() -> None:

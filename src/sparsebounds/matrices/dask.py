@@ -52,7 +52,7 @@ CACHE = 1 << 30
 """Bytes of columns kept on this machine: 1 GiB."""
 
 GRAPH = 4 << 20
-"""Bytes of a plan that are sent with the graph; a larger one goes to the workers directly."""
+"""Bytes of plans that are sent with the graph; a larger one goes to the workers directly."""
 
 Heard = Callable[[int, int], None]
 """Told of each block that is finished: its row and its column of blocks."""
@@ -70,11 +70,12 @@ class DaskMatrix(BlockMatrix):
         # A chunk of no rows, as a filter leaves them, is none.
         heights, widths = ([int(size) for size in sizes] for sizes in array.chunks)
         super().__init__(list(filter(None, heights)), list(filter(None, widths)), cache)
-        (array,) = optimize(array)
-        self._graph = dict(array.__dask_graph__())
+        (ready,) = optimize(array)
+        # Chunks that a cluster holds are not in the graph, but kept there as long as the array is.
+        self._array, self._graph = array, dict(ready.__dask_graph__())
         self._keys = [
             [key for key, width in zip(row, widths, strict=True) if width]
-            for row, height in zip(array.__dask_keys__(), heights, strict=True)
+            for row, height in zip(ready.__dask_keys__(), heights, strict=True)
             if height
         ]
         self.heard: Heard | None = None
@@ -117,14 +118,14 @@ class DaskMatrix(BlockMatrix):
         get = get_scheduler() or threaded.get
         client = getattr(get, "__self__", None)
         name = f"sparsebounds-{uuid.uuid4().hex}"
-        # A name apart from the blocks', by which schedulers group tasks.
-        sent = f"plan-{name}"
-        graph = {**self._graph, sent: _sent(sent, plan, client)}
+        topic = name if client is not None and self.heard else None
+        graph = dict(self._graph)
+        shared = _shared(graph, f"plan-{name}", plan, len(wanted), client)
         groups: dict[int, list[Any]] = {}
         for i, j in wanted:
-            key, topic = (name, i, j), name if client is not None and self.heard else None
+            key = (name, i, j)
             block = self._block(self._keys[i][j])
-            graph[key] = Task(key, _done, block, TaskRef(sent), i, j, topic)
+            graph[key] = Task(key, _done, block, shared, i, j, topic)
             groups.setdefault(j if along == "rows" else i, []).append(key)
         ends = {at: _tree(graph, f"merge-{name}", at, keys, merge) for at, keys in groups.items()}
         with self._hearing(name, client):
@@ -133,9 +134,9 @@ class DaskMatrix(BlockMatrix):
 
     def _block(self, key: Any) -> Any:
         """A chunk's task itself, or a reference to data that are there already."""
-        node = self._graph[key]
-        while isinstance(node, Alias) and node.target in self._graph:
-            key, node = node.target, self._graph[node.target]
+        node = self._graph.get(key)
+        while isinstance(node, Alias):
+            key, node = node.target, self._graph.get(node.target)
         return node if isinstance(node, Task) else TaskRef(key)
 
     def _hearing(self, name: str, client: Any) -> AbstractContextManager[Any]:
@@ -163,11 +164,17 @@ def _subscribed(client: Any, topic: str, heard: Heard) -> Iterator[None]:
         client.unsubscribe_topic(topic)
 
 
-def _sent(key: str, plan: Plan, client: Any) -> Any:
-    """The plan as a node of the graph; scattered where it is large."""
-    if client is not None and _nbytes(plan) > GRAPH:
-        return client.scatter(plan, hash=False)
-    return DataNode(key, plan)
+def _shared(graph: dict[Any, Any], key: str, plan: Plan, count: int, client: Any) -> Any:
+    """The plan as tasks take it: as it is, by a node of the graph, or scattered where it is large.
+
+    On a cluster each copy costs its bytes, and a node of the graph a round trip.
+    """
+    size = _nbytes(plan)
+    if size * count <= GRAPH:
+        return plan
+    large = client is not None and size > GRAPH
+    graph[key] = client.scatter(plan, hash=False) if large else DataNode(key, plan)
+    return TaskRef(key)
 
 
 def _nbytes(plan: Any) -> int:
