@@ -22,14 +22,17 @@ COLS = (0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)
 SEEDS = len(ROWS)
 
 
-def words(x: Vector) -> Words:
+def words(x: Vector, room: tuple[Vector, Vector] | None = None) -> Words:
     """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
 
     Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but
-    for the fold, the signs of any two entries could change unseen.
+    for the fold, the signs of any two entries could change unseen. Two arrays like x, if given,
+    are the memory used.
     """
-    bits = (x + 0.0).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
+    plain, half = (np.empty_like(x), np.empty_like(x)) if room is None else room
+    bits, upper = np.add(x, 0.0, out=plain).view(np.uint64), half.view(np.uint64)
+    np.right_shift(bits, np.uint64(32), out=upper)
+    bits ^= upper
     return bits
 
 
