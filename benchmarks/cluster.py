@@ -2,9 +2,9 @@
 
 A square float32 X (64 GiB unless --gib says otherwise) in chunks of 128 MiB: rows, or columns with
 --columns. Each row (column) is a stretch of one long seeded normal sample, from a place of its own:
-making a chunk costs a copy. The response is a planted model of 20 features plus noise. Solved with a
-certificate for k = 20, squared loss, by two threads, or with --processes by a cluster of two worker
-processes.
+making a chunk costs a copy. The response is a planted model of 20 features plus noise. Solved
+with a certificate for k = 20, squared loss, by two threads, or with --processes by a cluster of
+two worker processes.
 
 Printed: one pass that only makes the chunks, one pass of scores, the first pass (norms and
 checksums), the solution's passes, seconds and GB/s, the peak of resident memory (all processes

@@ -115,6 +115,29 @@ def test_sparse_chunks(format: Any, rng: np.random.Generator) -> None:
     assert np.array_equal(there.signature, here.signature)
 
 
+DERIVED = {
+    "transposed": lambda X: X.T,
+    "cut again": lambda X: X.rechunk((10, 20)),
+    "every other": lambda X: X[::2, ::3],
+    "product": lambda X: X @ X.T,
+    "running sums": lambda X: da.cumsum(X, axis=0),  # chunks depend on one another
+    "joined": lambda X: da.concatenate([X, 2.0 * X + 1.0], axis=1),
+    "in memory": lambda X: X.persist(),
+}
+
+
+@pytest.mark.parametrize("fused", [None, False])
+@pytest.mark.parametrize("derive", DERIVED.values(), ids=DERIVED)
+def test_arrays_made_of_others(derive: Any, fused: bool | None) -> None:
+    array = derive(da.from_array(entries(), chunks=CHUNKS["tiles"]))
+    X = array.compute()
+    with dask.config.set({"optimization.fuse.active": fused}):
+        there = DaskMatrix(array)
+        a = np.cos(np.arange(len(X)))
+        np.testing.assert_allclose(there.scores(a), X.T @ a, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(there.columns(np.array([5, 1])), X[:, [5, 1]], rtol=1e-12)
+
+
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous", "processes"])
 def test_every_scheduler_gives_the_same_numbers(scheduler: str, rng: np.random.Generator) -> None:
     a = rng.normal(size=N)

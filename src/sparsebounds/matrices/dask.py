@@ -35,6 +35,7 @@ try:
     from dask import threaded
     from dask.base import get_scheduler, optimize
     from dask.callbacks import Callback
+    from dask.core import get_dependencies
     from dask.task_spec import Alias, DataNode, List, Task, TaskRef
 except ImportError as error:
     raise ImportError(
@@ -116,28 +117,36 @@ class DaskMatrix(BlockMatrix):
     ) -> list[tuple[int, Any]]:
         """The results of one graph."""
         get = get_scheduler() or threaded.get
-        client = getattr(get, "__self__", None)
+        owner = getattr(get, "__self__", None)
+        client = owner if hasattr(owner, "scatter") else None
         name = f"sparsebounds-{uuid.uuid4().hex}"
         topic = name if client is not None and self.heard else None
-        graph = dict(self._graph)
+        graph: dict[Any, Any] = {}
         shared = _shared(graph, f"plan-{name}", plan, len(wanted), client)
         groups: dict[int, list[Any]] = {}
         for i, j in wanted:
             key = (name, i, j)
-            block = self._block(self._keys[i][j])
-            graph[key] = Task(key, _done, block, shared, i, j, topic)
+            graph[key] = Task(key, _done, self._block(i, j, graph), shared, i, j, topic)
             groups.setdefault(j if along == "rows" else i, []).append(key)
         ends = {at: _tree(graph, f"merge-{name}", at, keys, merge) for at, keys in groups.items()}
         with self._hearing(name, client):
             results = get(graph, list(ends.values()))
         return list(zip(ends, results, strict=True))
 
-    def _block(self, key: Any) -> Any:
-        """A chunk's task itself, or a reference to data that are there already."""
+    def _block(self, i: int, j: int, graph: dict[Any, Any]) -> Any:
+        """A chunk's task itself, or a reference to it; what it depends on is added to the graph."""
+        key = self._keys[i][j]
         node = self._graph.get(key)
         while isinstance(node, Alias):
             key, node = node.target, self._graph.get(node.target)
-        return node if isinstance(node, Task) else TaskRef(key)
+        inside = isinstance(node, Task)
+        needed = [*get_dependencies(self._graph, key)] if inside else [key]
+        while needed:
+            other = needed.pop()
+            if other in self._graph and other not in graph:
+                graph[other] = self._graph[other]
+                needed += get_dependencies(self._graph, other)
+        return node if inside else TaskRef(key)
 
     def _hearing(self, name: str, client: Any) -> AbstractContextManager[Any]:
         """While in force, `heard` is called for each block that is finished."""
