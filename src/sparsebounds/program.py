@@ -33,6 +33,7 @@ from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
+from sparsebounds.matrices.tables import row_count
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
@@ -66,7 +67,7 @@ class Program:
         check.exactly_one(k=k, l0=l0)
         check.exactly_one(ridge=ridge, ball=ball)
         self.loss = get_loss(loss)
-        n_given = _row_count(X)
+        n_given = row_count(X)
         labels = check.response_labels(y, n_given)
         self.weights, keep = check.sample_weights(sample_weight, n_given)
         self.y, self.classes = self._response(labels if keep is None else labels[keep])
@@ -363,18 +364,6 @@ class Program:
 def in_ball(w: Vector, ball: float) -> bool:
     """Whether |w|^2 <= ball holds exactly, in rational arithmetic."""
     return sum((Fraction(x) ** 2 for x in w[w != 0].tolist()), Fraction(0)) <= Fraction(ball)
-
-
-def _row_count(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    if shape:
-        return int(shape[0])
-    if shape == () or not hasattr(X, "__len__"):
-        raise InputTypeError(
-            f"X is of type {type(X).__name__}; pass a matrix, rows by features: an array, a data "
-            "frame, a scipy.sparse matrix or a list of rows."
-        )
-    return len(X)
 
 
 def _number(value: float | Vector | None) -> str:

@@ -23,7 +23,7 @@ def chosen_method(program: Program, method: str | None, basis: Vector | None) ->
             raise InputError(f"Both basis and method={method!r} were given; pass only one of them.")
         return "basis"
     if method is None:
-        return "randomized" if program.matrix.sparse else "svd"
+        return "randomized" if program.matrix.by_products else "svd"
     if method == "randomized":
         return "randomized"
     if method != "svd":

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import svd
 
-from sparsebounds._array import Vector, to_numpy
+from sparsebounds._array import Index, Vector, to_numpy
 from sparsebounds._errors import InputError
 from sparsebounds.matrices import LowRankMatrix, Matrix, StandardizedMatrix
 from sparsebounds.program import Program
@@ -92,6 +92,10 @@ class Rows:
     def project(self, basis: Vector) -> Vector:
         """basis^T X~."""
         return np.ascontiguousarray(self.matrix.project(self.roots[:, None] * basis))
+
+    def misfits(self, Q: Vector, B: Vector, index: Index) -> Vector:
+        """|x~_j - Q B_j|^2 for the columns j in `index`, for which B has a column each."""
+        return self.matrix.misfits(Q / self.roots[:, None], B, self.roots**2, index)
 
 
 def factorise(
@@ -176,13 +180,11 @@ def _left_vectors(matrix: Vector) -> Vector:
 
 
 def residual(rows: Rows, Q: Vector, B: Vector) -> float:
-    """|X~ - Q B|^2: by Pythagoras where that keeps its digits, else from the blocks themselves."""
+    """|X~ - Q B|^2: by Pythagoras where that keeps its digits, else from the entries themselves."""
     rest = rows.squares - np.einsum("lj,lj->j", B, B)
     lost = rest <= CANCELLED * rows.squares
-    total = float(np.sum(rest[~lost]))
     doubtful = np.flatnonzero(lost)
-    for part in rows.matrix.parts():
-        chosen = np.intersect1d(part, doubtful, assume_unique=True)
-        if len(chosen):
-            total += float(np.sum((rows.block(chosen) - Q @ B[:, chosen]) ** 2))
+    total = float(np.sum(rest[~lost]))
+    if len(doubtful):
+        total += float(np.sum(rows.misfits(Q, B[:, doubtful], doubtful)))
     return total

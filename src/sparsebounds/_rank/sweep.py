@@ -65,8 +65,8 @@ def rank_bounds(
         Ranks of X_r, from 1 to min(n, m). By default all, or 50 of them spread evenly.
     method : {"svd", "randomized"}, optional
         Where the approximations come from. "svd": the best ones. "randomized": nearly so, by
-        products with X alone; the choice for sparse X, which an SVD would fill. Default:
-        "randomized" for sparse X, "svd" otherwise.
+        products with X alone; the choice for sparse X, which an SVD would fill, and for X read
+        by blocks, of which it needs few passes. Default: "randomized" for these, "svd" otherwise.
     basis : array of n rows, optional
         Orthonormal columns of your own in place of `method`: X_r = Q Q^T X with its first r columns
         Q. (With sample weights or an intercept: of the rows scaled by sqrt(n p_i), centred.)

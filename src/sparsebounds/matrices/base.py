@@ -97,7 +97,8 @@ class Matrix(ABC):
     @property
     def signature(self) -> Words:
         """The checksums that a fingerprint holds: one pass."""
-        return self.checksum(*seeded(self.shape))
+        n, m = self.shape
+        return self.checksum(*seeded(slice(0, n), slice(0, m)))
 
     @property
     def by_columns(self) -> bool:
@@ -119,6 +120,11 @@ class Matrix(ABC):
         """Whether zeros are not stored, so that a dense block of columns is a waste."""
         return False
 
+    @property
+    def by_products(self) -> bool:
+        """Whether X is better read by products than by columns, one part after the other."""
+        return self.sparse
+
     def combine(self, weights: Vector) -> Vector:
         """X weights, for weights of m rows: one pass, block by block."""
         out = np.zeros((self.shape[0], weights.shape[1]))
@@ -131,6 +137,18 @@ class Matrix(ABC):
         out = np.empty((basis.shape[1], self.shape[1]))
         for part in self.parts():
             out[:, part] = basis.T @ self.columns(part)
+        return out
+
+    def misfits(self, left: Vector, right: Vector, weights: Vector, index: Index) -> Vector:
+        """sum_i weights_i (x_ij - left_i.right_j)^2 for the columns j in `index`.
+
+        `right` has a column for each of them.
+        """
+        out = np.empty(len(index))
+        width = max(1, PART // self.shape[0])
+        for at in (slice(i, i + width) for i in range(0, len(index), width)):
+            rest = self.columns(index[at]) - left @ right[:, at]
+            out[at] = np.einsum("ij,ij,i->j", rest, rest, weights)
         return out
 
     def parts(self, least: int = 1) -> Iterator[Index]:

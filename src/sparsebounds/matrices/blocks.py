@@ -26,13 +26,16 @@ from sparsebounds._rounding import row_norms_up, up
 from sparsebounds.matrices.base import Matrix, inner_product_radii, inner_product_radius
 from sparsebounds.matrices.cache import ColumnCache
 from sparsebounds.matrices.dense import DenseMatrix
-from sparsebounds.matrices.words import Words, seeded
+from sparsebounds.matrices.words import SEEDS, Words, seeded
 
 Work: TypeAlias = Callable[[Matrix], Any]
-"""What is asked of one block; it can be pickled."""
+"""What is asked of one block."""
 
 Plan: TypeAlias = Callable[[int, int], Work | None]
-"""The work at each block (row of blocks, column of blocks); None: the block is not needed."""
+"""The work at each block (row of blocks, column of blocks); None: the block is not needed.
+
+Plans can be pickled: one travels once to wherever the blocks are, and is asked for work there.
+"""
 
 
 ALONG = 32
@@ -70,13 +73,8 @@ class BlockMatrix(Matrix):
     @cached_property
     def _first_pass(self) -> tuple[Vector, Words]:
         """Norms and checksums."""
-        rows, cols = seeded(self.shape)
-
-        def plan(i: int, j: int) -> Work:
-            return partial(_survey, rows=rows[:, self.rows[i]], cols=cols[:, self.cols[j]])
-
-        norms = np.empty(self.shape[1])
-        sums = np.zeros(len(rows), dtype=np.uint64)
+        norms, sums = np.empty(self.shape[1]), np.zeros(SEEDS, dtype=np.uint64)
+        plan = partial(_surveys, rows=self.rows, cols=self.cols)
         for j, (part, total) in self._fold(plan, _both, "rows"):
             norms[self.cols[j]] = part
             sums += total
@@ -92,9 +90,8 @@ class BlockMatrix(Matrix):
 
     def scores(self, a: Vector) -> Vector:
         out = np.empty(self.shape[1])
-        for j, part in self._fold(
-            lambda i, _: methodcaller("scores", a[self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_by_rows, method="scores", array=a, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[self.cols[j]] = part
         return out
 
@@ -103,9 +100,8 @@ class BlockMatrix(Matrix):
 
     def scores_many(self, a: Vector) -> Vector:
         out = np.empty((len(a), self.shape[1]))
-        for j, part in self._fold(
-            lambda i, _: methodcaller("scores_many", a[:, self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_many, a=a, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
 
@@ -136,58 +132,81 @@ class BlockMatrix(Matrix):
             return np.zeros(0, dtype=np.int64)
         best = np.argpartition(-strength, most - 1)[:most]
         best = np.setdiff1d(best[strength[best] > 0], index)
-        return self._cache.missing(best)
+        # Of the blocks that are read anyway.
+        starts = [cols.start for cols in self.cols]
+        block = np.searchsorted(starts, best, side="right")
+        paid = np.isin(block, np.searchsorted(starts, index, side="right"))
+        return self._cache.missing(best[paid])
 
     def part(self, index: Index) -> DenseMatrix:
         return DenseMatrix(self.columns(index))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])
-        for j, (_, center, squares) in self._fold(
-            lambda i, _: partial(_moments, weights=weights[self.rows[i]]), _pooled, "rows"
-        ):
+        plan = partial(_pools, weights=weights, rows=self.rows)
+        for j, (_, center, squares) in self._fold(plan, _pooled, "rows"):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
         return mean, spread
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         total = np.zeros(len(rows), dtype=np.uint64)
-        for _, part in self._fold(
-            lambda i, j: methodcaller("checksum", rows[:, self.rows[i]], cols[:, self.cols[j]]),
-            operator.add,
-            "rows",
-        ):
+        plan = partial(_sums, words=(rows, cols), rows=self.rows, cols=self.cols)
+        for _, part in self._fold(plan, operator.add, "rows"):
             total += part
         return total
 
     def combine(self, weights: Vector) -> Vector:
         out = np.empty((self.shape[0], weights.shape[1]))
-        for i, part in self._fold(
-            lambda _, j: methodcaller("combine", weights[self.cols[j]]), operator.add, "columns"
-        ):
+        plan = partial(_by_columns, method="combine", array=weights, cols=self.cols)
+        for i, part in self._fold(plan, operator.add, "columns"):
             out[self.rows[i]] = part
         return out
 
     def project(self, basis: Vector) -> Vector:
         out = np.empty((basis.shape[1], self.shape[1]))
-        for j, part in self._fold(
-            lambda i, _: methodcaller("project", basis[self.rows[i]]), operator.add, "rows"
-        ):
+        plan = partial(_by_rows, method="project", array=basis, rows=self.rows)
+        for j, part in self._fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
+        return out
+
+    @property
+    def by_columns(self) -> bool:
+        return False
+
+    @property
+    def by_products(self) -> bool:
+        return True
+
+    def misfits(self, left: Vector, right: Vector, weights: Vector, index: Index) -> Vector:
+        out = np.empty(len(index))
+        places = self._places(index)
+        plan = partial(
+            _misfits,
+            local=self._local(index, places),
+            right=[right[:, at] for at in places],
+            left=left,
+            weights=weights,
+            rows=self.rows,
+        )
+        for j, part in self._fold(plan, operator.add, "rows"):
+            out[places[j]] = part
         return out
 
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
         """Write columns to places in `out`, from every block that holds some of them."""
-        inside = [
-            np.flatnonzero((index >= block.start) & (index < block.stop)) for block in self.cols
-        ]
-
-        def plan(_: int, j: int) -> Work | None:
-            chosen = index[inside[j]] - self.cols[j].start
-            return partial(_taken, block=j, local=chosen) if len(chosen) else None
-
+        inside = self._places(index)
+        plan = partial(_takes, local=self._local(index, inside))
         for i, found in self._fold(plan, operator.add, "columns"):
             for j, columns in found:
                 out[self.rows[i], places[inside[j]]] = columns
+
+    def _places(self, index: Index) -> list[Index]:
+        """Where in `index` the columns of each column of blocks are."""
+        return [np.flatnonzero((index >= cols.start) & (index < cols.stop)) for cols in self.cols]
+
+    def _local(self, index: Index, places: list[Index]) -> list[Index]:
+        """The columns of `index` as each column of blocks numbers them."""
+        return [index[at] - cols.start for at, cols in zip(places, self.cols, strict=True)]
 
 
 def _ranges(sizes: Sequence[int]) -> list[slice]:
@@ -195,8 +214,56 @@ def _ranges(sizes: Sequence[int]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
-def _survey(block: Matrix, rows: Words, cols: Words) -> tuple[Vector, Words]:
-    return block.norms, block.checksum(rows, cols)
+# Plans.
+
+
+def _by_rows(i: int, _: int, method: str, array: Vector, rows: list[slice]) -> Work:
+    return methodcaller(method, array[rows[i]])
+
+
+def _by_columns(_: int, j: int, method: str, array: Vector, cols: list[slice]) -> Work:
+    return methodcaller(method, array[cols[j]])
+
+
+def _many(i: int, _: int, a: Vector, rows: list[slice]) -> Work:
+    return methodcaller("scores_many", a[:, rows[i]])
+
+
+def _sums(i: int, j: int, words: tuple[Words, Words], rows: list[slice], cols: list[slice]) -> Work:
+    return methodcaller("checksum", words[0][:, rows[i]], words[1][:, cols[j]])
+
+
+def _surveys(i: int, j: int, rows: list[slice], cols: list[slice]) -> Work:
+    return partial(_survey, rows=rows[i], cols=cols[j])
+
+
+def _pools(i: int, _: int, weights: Vector, rows: list[slice]) -> Work:
+    return partial(_moments, weights=weights[rows[i]])
+
+
+def _takes(_: int, j: int, local: list[Index]) -> Work | None:
+    return partial(_taken, block=j, local=local[j]) if len(local[j]) else None
+
+
+def _misfits(
+    i: int,
+    j: int,
+    local: list[Index],
+    right: list[Vector],
+    left: Vector,
+    weights: Vector,
+    rows: list[slice],
+) -> Work | None:
+    if len(local[j]) == 0:
+        return None
+    return methodcaller("misfits", left[rows[i]], right[j], weights[rows[i]], local[j])
+
+
+# Work, and how its results are merged.
+
+
+def _survey(block: Matrix, rows: slice, cols: slice) -> tuple[Vector, Words]:
+    return block.norms, block.checksum(*seeded(rows, cols))
 
 
 def _both(one: tuple[Vector, Words], other: tuple[Vector, Words]) -> tuple[Vector, Words]:

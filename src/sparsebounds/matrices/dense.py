@@ -29,6 +29,22 @@ SLIVER = 32
 """Rows (or columns) in a block at least."""
 
 
+class Scratch:
+    """Memory for a block, taken once: for a system, fresh pages cost more than the work on them."""
+
+    def __init__(self) -> None:
+        self._flat = np.empty(0)
+
+    def like(self, block: npt.NDArray[np.floating]) -> Vector:
+        """An array of this shape and memory order."""
+        if len(self._flat) < block.size:
+            self._flat = np.empty(block.size)
+        flat = self._flat[: block.size]
+        if block.strides[0] >= block.strides[1]:
+            return flat.reshape(block.shape)
+        return flat.reshape(block.shape[::-1]).T
+
+
 class DenseMatrix(Matrix):
     """A view of the caller's array."""
 
@@ -85,32 +101,45 @@ class DenseMatrix(Matrix):
         mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         for rows, cols, block in self._blocks():
             mean[cols] += block.T @ weights[rows]
+        scratch = Scratch()
         for rows, cols, block in self._blocks():
-            block = block - mean[cols]
-            spread[cols] += np.einsum("ij,ij,i->j", block, block, weights[rows])
+            rest = np.subtract(block, mean[cols], out=scratch.like(block))
+            spread[cols] += np.einsum("ij,ij,i->j", rest, rest, weights[rows])
         return mean, spread
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         total = np.zeros(len(rows), dtype=np.uint64)
-        # Integers have no BLAS: pieces that stay in the cache with their intermediate results.
-        for i, j, block in self._blocks(BLOCK // 4):
-            sums = np.einsum("si,ij->sj", rows[:, i], words(block))
+        plain, half = Scratch(), Scratch()
+        for i, j, block in self._blocks():
+            bits = words(block, (plain.like(block), half.like(block)))
+            # Not `@`, which strides through the block for integers.
+            sums = np.einsum("si,ij->sj", rows[:, i], bits)
             total += np.sum(sums * cols[:, j], axis=1)
         return total
 
-    def _blocks(self, entries: int | None = None) -> Iterator[tuple[slice, slice, Vector]]:
-        """(rows, columns, float64 block) over the whole matrix, in storage order: one pass."""
-        (n, m), most = self.shape, BLOCK if entries is None else entries
+    def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
+        """(rows, columns, float64 block) over the whole matrix, in storage order: one pass.
+
+        A block is good until the next one.
+        """
+        n, m = self.shape
         self.passes += 1.0
         # Along the axis of storage as far as the block goes, but never a sliver of one or two
         # rows: a product with so few runs at a fraction of the speed.
         if self._by_rows:
-            tall = min(n, max(SLIVER, most // m))
-            wide = min(m, max(1, most // tall))
+            tall = min(n, max(SLIVER, BLOCK // m))
+            wide = min(m, max(1, BLOCK // tall))
         else:
-            wide = min(m, max(SLIVER, most // n))
-            tall = min(n, max(1, most // wide))
+            wide = min(m, max(SLIVER, BLOCK // n))
+            tall = min(n, max(1, BLOCK // wide))
+        scratch = Scratch()
         for top in range(0, n, tall):
             for left in range(0, m, wide):
                 rows, cols = slice(top, min(n, top + tall)), slice(left, min(m, left + wide))
-                yield rows, cols, self._array[rows, cols].astype(np.float64, copy=False)
+                block = self._array[rows, cols]
+                if block.dtype == np.float64:
+                    yield rows, cols, block.astype(np.float64, copy=False)
+                else:
+                    wider = scratch.like(block)
+                    np.copyto(wider, block)
+                    yield rows, cols, wider

@@ -39,6 +39,10 @@ class DeviceMatrix(Matrix):
         # Products are quick here: the host's factorisations, cubes of this, are to be balanced.
         return int(0.25 * float(self.entries) ** (1.0 / 3.0))
 
+    @property
+    def by_products(self) -> bool:
+        return True
+
     @cached_property
     def norms(self) -> Vector:
         self.passes += 1.0

@@ -47,14 +47,20 @@ class Meter:
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._bytes = total, 0, 0
+        # Those of whoever begins the pass: blocks may be counted in another thread.
+        self._listeners = _listeners.get()
         self._started = time.perf_counter()
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
 
     def add(self, size: int, passes: float) -> None:
         """A block of so many bytes is done; `passes` is the matrix's own count."""
         self._done, self._bytes = self._done + 1, self._bytes + size
-        listeners = _listeners.get()
-        if listeners:
+        if self._listeners:
             seconds = time.perf_counter() - self._started
             now = PassProgress(passes, self._done, self._total, self._bytes, seconds)
-            for listener in listeners:
+            for listener in self._listeners:
                 listener(now)

@@ -96,16 +96,27 @@ class StandardizedMatrix(Matrix):
     def sparse(self) -> bool:
         return self.base.sparse
 
+    @property
+    def by_products(self) -> bool:
+        return self.base.by_products
+
     def combine(self, weights: Vector) -> Vector:
-        if self.by_columns and not self.sparse:
+        if not self.by_products:
             return super().combine(weights)
         scaled = weights / self.scale[:, None]
         return self.base.combine(scaled) - self.center @ scaled
 
     def project(self, basis: Vector) -> Vector:
-        if self.by_columns and not self.sparse:
+        if not self.by_products:
             return super().project(basis)
         return (self.base.project(basis) - np.outer(basis.sum(axis=0), self.center)) / self.scale
+
+    def misfits(self, left: Vector, right: Vector, weights: Vector, index: Index) -> Vector:
+        # (x - center) / scale - l.r = (x - (scale l.r + center 1)) / scale.
+        center, scale = self.center[index], self.scale[index]
+        wider = np.column_stack((left, np.ones(len(left))))
+        found = self.base.misfits(wider, np.vstack((scale * right, center)), weights, index)
+        return found / scale**2
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = self.base.moments(weights)

@@ -1,7 +1,8 @@
-"""From what users hold (arrays, data frames, scipy.sparse, lists) to a Matrix and names."""
+"""From what users hold (arrays, frames, scipy.sparse, Dask, lists) to a Matrix and names."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
 
     float32 and float64 arrays are viewed, not copied; integers and booleans become
     float64; anything else, or a value that is not finite, is an error. Zarr and HDF5 arrays, and
-    memory maps beyond 1 GiB, are read by blocks.
+    memory maps beyond 1 GiB, are read by blocks; Dask arrays (and frames) chunk by chunk, where
+    their scheduler runs, and never gathered.
     """
     if isinstance(X, Matrix):
         given = X if keep is None else X.kept(keep)
@@ -32,8 +34,12 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
             _check_finite(given, given.names)
         return given, given.names
     names = _column_names(X)
+    if _is_dask_frame(X):
+        X = X.to_dask_array(lengths=True)
     if is_stored(X):
         matrix: Matrix = StoredMatrix(storage_of(X), keep=keep)
+    elif is_dask_array(X):
+        matrix = _dask(X, keep)
     elif _is_scipy_sparse(X):
         matrix = _sparse(X, keep)
     elif _is_foreign_array(X):
@@ -48,6 +54,26 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     return matrix, names
 
 
+def row_count(X: Any) -> int:
+    """The number of rows of X, not all of which need be kept."""
+    shape = getattr(X, "shape", None)
+    if _is_dask_frame(X):
+        return len(X)
+    if shape and isinstance(shape[0], Real) and shape[0] != shape[0]:
+        raise InputError(
+            "X is a Dask array whose number of rows is not known; call X.compute_chunk_sizes() "
+            "first."
+        )
+    if shape:
+        return int(shape[0])
+    if shape == () or not hasattr(X, "__len__"):
+        raise InputTypeError(
+            f"X is of type {type(X).__name__}; pass a matrix, rows by features: an array, a data "
+            "frame, a scipy.sparse matrix or a list of rows."
+        )
+    return len(X)
+
+
 def label(column: int, names: tuple[str, ...] | None) -> str:
     """A column as an error message names it."""
     return f"column {names[column]!r}" if names is not None else f"column {column}"
@@ -57,8 +83,12 @@ def _is_scipy_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse")
 
 
+def _is_dask_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "to_dask_array")
+
+
 def _column_names(X: Any) -> tuple[str, ...] | None:
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+    if hasattr(X, "columns") and (hasattr(X, "to_numpy") or hasattr(X, "to_dask_array")):
         return tuple(str(name) for name in X.columns)
     return None
 
@@ -68,12 +98,18 @@ def _is_foreign_array(X: Any) -> bool:
     return bool(is_array_api_obj(X)) and not is_numpy_array(X) and not is_dask_array(X)
 
 
+def _dask(X: Any, keep: Mask | None) -> Matrix:
+    from sparsebounds.matrices.dask import DaskMatrix
+
+    _check_dimensions(X.ndim)
+    check_kind(X.dtype)
+    _check_shape(X.shape)
+    return DaskMatrix(X if keep is None else X[np.flatnonzero(keep)])
+
+
 def _device(X: Any, keep: Mask | None) -> Matrix:
     xp = namespace(X)
-    if X.ndim != 2:
-        raise InputError(
-            f"X must be a matrix of two dimensions, rows by features; it has {X.ndim}."
-        )
+    _check_dimensions(X.ndim)
     if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
         raise InputTypeError(f"X has dtype {X.dtype}; it must hold real numbers.")
     if X.dtype not in (xp.float32, xp.float64):
@@ -129,6 +165,11 @@ def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
             "Encode them (for example one-hot) or leave them out."
         )
     return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _check_dimensions(ndim: int) -> None:
+    if ndim != 2:
+        raise InputError(f"X must be a matrix of two dimensions, rows by features; it has {ndim}.")
 
 
 def _check_shape(shape: tuple[int, int]) -> None:

@@ -19,29 +19,36 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 ROWS = (0x9E3779B97F4A7C15, 0x165667B19E3779F9)
 COLS = (0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)
+SEEDS = len(ROWS)
 
 
-def words(x: Vector) -> Words:
+def words(x: Vector, room: tuple[Vector, Vector] | None = None) -> Words:
     """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
 
     Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but
-    for the fold, the signs of any two entries could change unseen.
+    for the fold, the signs of any two entries could change unseen. Two arrays like x, if given,
+    are the memory used.
     """
-    bits = (x + 0.0).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
+    plain, half = (np.empty_like(x), np.empty_like(x)) if room is None else room
+    bits, upper = np.add(x, 0.0, out=plain).view(np.uint64), half.view(np.uint64)
+    np.right_shift(bits, np.uint64(32), out=upper)
+    bits ^= upper
     return bits
 
 
-def multipliers(count: int, seed: int) -> Words:
-    """`count` odd 64-bit numbers: a mixing of seed + index."""
-    x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+def multipliers(count: int, seed: int, start: int = 0) -> Words:
+    """`count` odd 64-bit numbers: a mixing of seed + index, from index `start` on."""
+    index = np.arange(start + 1, start + count + 1, dtype=np.uint64)
+    x = index * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return (x ^ (x >> np.uint64(31))) | np.uint64(1)
 
 
-def seeded(shape: tuple[int, int]) -> tuple[Words, Words]:
-    """The multipliers of rows and of columns, one row a seed."""
-    n, m = shape
-    rows = np.stack([multipliers(n, seed) for seed in ROWS])
-    return rows, np.stack([multipliers(m, seed) for seed in COLS])
+def seeded(rows: slice, cols: slice) -> tuple[Words, Words]:
+    """The multipliers of these rows and of these columns, one row a seed."""
+    of_rows, of_cols = (
+        np.stack([multipliers(part.stop - part.start, seed, part.start) for seed in seeds])
+        for part, seeds in ((rows, ROWS), (cols, COLS))
+    )
+    return of_rows, of_cols
