@@ -133,3 +133,18 @@ def test_wrong_arrays_are_refused(make: Maker) -> None:
         Program(make(np.array([[1.0, np.nan]] * 3)), y, k=1, ridge=1.0)
     # Integers are numbers too.
     assert Program(make(np.arange(6).reshape(3, 2)), y, k=1, ridge=1.0).m == 2
+
+
+def test_a_device_without_float64_is_refused() -> None:
+    """As JAX is, by default, or Apple's: they would compute in float32, and prove nothing."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    X = torch.zeros((3, 2), dtype=torch.float32)
+    zeros = torch.zeros
+
+    def single(*args: Any, dtype: Any = None, **options: Any) -> Any:
+        return zeros(*args, dtype=torch.float32 if dtype == torch.float64 else dtype, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("array_api_compat.torch.zeros", single)
+        with pytest.raises(ValueError, match="no float64"):
+            Program(X, np.zeros(3), k=1, ridge=1.0)

@@ -112,6 +112,7 @@ def _device(X: Any, keep: Mask | None) -> Matrix:
     _check_dimensions(X.ndim)
     if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
         raise InputTypeError(f"X has dtype {X.dtype}; it must hold real numbers.")
+    _check_double(X)
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if keep is not None:
@@ -165,6 +166,20 @@ def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
             "Encode them (for example one-hot) or leave them out."
         )
     return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _check_double(X: Any) -> None:
+    """Refuse a device, or a library, that computes in less than float64: bounds rest on it."""
+    xp = namespace(X)
+    try:
+        there = xp.zeros(1, dtype=xp.float64, device=device(X)).dtype == xp.float64
+    except (TypeError, RuntimeError):
+        there = False
+    if not there:
+        raise InputError(
+            f"X is a {type(X).__name__} on {device(X)}, where there is no float64, in which bounds "
+            "are proved; move X to one that has it, for example the host: numpy.asarray(X)."
+        )
 
 
 def _check_dimensions(ndim: int) -> None:
