@@ -15,6 +15,7 @@ from sparsebounds.matrices.sizes import byte_count, in_words
 
 X = np.random.default_rng(0).normal(size=(6, 4))
 ALL = np.arange(4)
+DATASETS = {"X.h5": "one"}
 
 
 @pytest.mark.parametrize(
@@ -190,3 +191,40 @@ def test_a_matrix_leaves_rows_out_once(files: Path) -> None:
         matrix.kept(np.ones(3, dtype=bool))
     with pytest.raises(ValueError, match="sample_weight is 0 in some rows, which a Matrix cannot"):
         DenseMatrix(X).kept(np.arange(6) > 2)
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.zarr", "X.h5", "X.parquet"])
+@pytest.mark.parametrize("on", ["cpu", "dask"])
+def test_work_elsewhere(files: Path, name: str, on: str) -> None:
+    """The entries are those of the file, whoever reads them."""
+    library = {"cpu": "torch", "dask": "dask.array"}[on]
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    here = sb.open_matrix(files / name, dataset=DATASETS.get(name))
+    there = sb.open_matrix(files / name, dataset=DATASETS.get(name), on=on, memory="4 KiB")
+    assert np.array_equal(there.columns(ALL), here.columns(ALL))
+    assert np.array_equal(there.signature, here.signature)
+    assert there.names == here.names
+    y = np.arange(6.0)
+    found = [sb.solve(matrix, y, k=2, ridge=0.1) for matrix in (here, there)]
+    assert found[1].lower == pytest.approx(found[0].lower, rel=1e-12)
+
+
+def test_elsewhere_that_is_not_there(files: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    with pytest.raises(sb._errors.InputError, match="'toaster' is no device that torch can use"):
+        sb.open_matrix(files / "X.npy", on="toaster")
+    with pytest.raises(sb._errors.InputTypeError, match="on='dask' needs the path"):
+        sb.open_matrix(X, on="dask")
+
+
+@pytest.mark.parametrize(
+    ("library", "on", "extra"), [("torch", "cuda", "gpu"), ("dask.array", "dask", "dask")]
+)
+def test_elsewhere_without_its_library(
+    files: Path, library: str, on: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        sb._errors.InputError, match=rf"not installed: pip install 'sparsebounds\[{extra}\]'"
+    ):
+        sb.open_matrix(files / "X.npy", on=on)

@@ -49,7 +49,9 @@ class DenseMatrix(Matrix):
     """A view of the caller's array."""
 
     def __init__(self, array: npt.NDArray[np.floating]) -> None:
-        self._array = array
+        self.array = array
+        """The array itself."""
+
         self.shape = (array.shape[0], array.shape[1])
         self.passes = 0.0
         self._by_rows = array.strides[0] >= array.strides[1]
@@ -68,7 +70,7 @@ class DenseMatrix(Matrix):
     def scores(self, a: Vector) -> Vector:
         if self._blas:
             self.passes += 1.0
-            return np.asarray(self._array.T @ a)
+            return np.asarray(self.array.T @ a)
         out = np.zeros(self.shape[1])
         for rows, cols, block in self._blocks():
             out[cols] += block.T @ a[rows]
@@ -80,7 +82,7 @@ class DenseMatrix(Matrix):
     def scores_many(self, a: Vector) -> Vector:
         if self._blas:
             self.passes += float(len(a))
-            return a @ self._array
+            return a @ self.array
         out = np.zeros((len(a), self.shape[1]))
         for rows, cols, block in self._blocks():
             out[:, cols] += a[:, rows] @ block
@@ -91,11 +93,11 @@ class DenseMatrix(Matrix):
 
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]
-        return self._array[:, index].astype(np.float64, copy=False)
+        return self.array[:, index].astype(np.float64, copy=False)
 
     def part(self, index: Index) -> DenseMatrix:
         self.passes += len(index) / self.shape[1]
-        return DenseMatrix(np.asfortranarray(self._array[:, index]))
+        return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])
@@ -136,7 +138,7 @@ class DenseMatrix(Matrix):
         for top in range(0, n, tall):
             for left in range(0, m, wide):
                 rows, cols = slice(top, min(n, top + tall)), slice(left, min(m, left + wide))
-                block = self._array[rows, cols]
+                block = self.array[rows, cols]
                 if block.dtype == np.float64:
                     yield rows, cols, block.astype(np.float64, copy=False)
                 else:

@@ -12,26 +12,47 @@ import numpy as np
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.parquet import ParquetStorage
+from sparsebounds.matrices.placing import on_dask, on_device
 from sparsebounds.matrices.sizes import byte_count
 from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
 
 def open_matrix(
-    source: Any, *, memory: int | str = "1 GiB", dataset: str | None = None
-) -> StoredMatrix:
+    source: Any,
+    *,
+    memory: int | str = "1 GiB",
+    dataset: str | None = None,
+    on: str | None = None,
+) -> Matrix:
     """The matrix in a file, for the place of X anywhere; it is read by blocks, never as a whole.
 
     `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column a feature) or an
     array that is open already: numpy.memmap, zarr.Array, h5py.Dataset. `dataset` names the array
     inside an HDF5 file or a Zarr group. `memory` is what the matrix may hold at a time, in bytes
     or as "500 MB": blocks, and columns that are kept. What a solver computes comes on top.
+
+    `on` moves the work elsewhere. "cuda" (or "cuda:1", ...): the file is read once, through blocks,
+    into the memory of that device. "dask": blocks are read by the workers of Dask, on a cluster if
+    a client of one is in use; the path is to mean the same file to all of them.
     """
     limit = byte_count("memory", memory)
     if isinstance(source, Matrix):
         raise InputTypeError("source is a Matrix already; pass it in the place of X.")
+    if on == "dask" and not isinstance(source, (str, os.PathLike)):
+        raise InputTypeError(
+            "on='dask' needs the path of a file, which every worker can open; of an open array "
+            "make chunks yourself, with dask.array.from_array."
+        )
+    stored = _stored(source, limit, dataset)
+    if on == "dask":
+        return on_dask(Path(source), dataset, stored)
+    return stored if on is None else on_device(stored, on)
+
+
+def _stored(source: Any, limit: int, dataset: str | None) -> StoredMatrix:
     if isinstance(source, (str, os.PathLike)):
-        return StoredMatrix(_opened(Path(source), dataset), limit)
+        return StoredMatrix(opened(Path(source), dataset), limit)
     if dataset is not None and hasattr(source, "keys"):
         source = _member(source, dataset, type(source).__name__)
     elif dataset is not None:
@@ -80,7 +101,8 @@ def check_kind(dtype: np.dtype[Any]) -> None:
         )
 
 
-def _opened(path: Path, dataset: str | None) -> Storage:
+def opened(path: Path, dataset: str | None) -> Storage:
+    """How a file is read."""
     kind = path.suffix.lower()
     if not path.exists():
         raise InputError(f"There is no file or folder {path}.")

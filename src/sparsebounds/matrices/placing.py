@@ -1,0 +1,94 @@
+"""From a file to where the work is done: the memory of a device, or the workers of Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._errors import InputError
+from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.device import DeviceMatrix
+from sparsebounds.matrices.sizes import in_words
+from sparsebounds.matrices.storage import Block, Storage
+from sparsebounds.matrices.stored import StoredMatrix
+
+
+def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
+    """The matrix in the memory of a device of torch: read once, block by block."""
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError(
+            f"on={name!r} needs torch, which is not installed: pip install 'sparsebounds[gpu]'."
+        ) from error
+    small = np.can_cast(stored.storage.dtype, np.float32)
+    try:
+        X = torch.empty(stored.shape, dtype=torch.float32 if small else torch.float64, device=name)
+    except torch.OutOfMemoryError as error:
+        size = stored.entries * (4 if small else 8)
+        raise InputError(
+            f"on={name!r}: X takes {in_words(size)}, more than is free there; leave `on` out to "
+            "read X by blocks."
+        ) from error
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"on={name!r} is no device that torch can use: {reason}.") from error
+
+    def plan(i: int, j: int) -> Callable[[Matrix], None]:
+        return partial(_copied, to=X[stored.rows[i], stored.cols[j]])
+
+    for _ in stored._fold(plan, lambda *_: None, "rows"):
+        pass
+    matrix = DeviceMatrix(X)
+    matrix.names = stored.names
+    return matrix
+
+
+def _copied(block: Matrix, to: Any) -> None:
+    import torch
+
+    assert isinstance(block, DenseMatrix)
+    to.copy_(torch.from_numpy(np.ascontiguousarray(block.array)))
+
+
+def on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
+    """The matrix as chunks that Dask's workers read from the file themselves."""
+    try:
+        import dask.array as da
+    except ImportError as error:
+        raise InputError(
+            "on='dask' needs dask, which is not installed: pip install 'sparsebounds[dask]'."
+        ) from error
+    from sparsebounds.matrices.dask import DaskMatrix
+
+    dtype = stored.storage.dtype
+    sizes = [[part.stop - part.start for part in parts] for parts in (stored.rows, stored.cols)]
+    chunks = da.map_blocks(
+        partial(_chunk, path=str(path.resolve()), dataset=dataset),
+        chunks=(tuple(sizes[0]), tuple(sizes[1])),
+        dtype=dtype,
+        meta=np.empty((0, 0), dtype),
+    )
+    matrix = DaskMatrix(chunks)
+    matrix.names = stored.names
+    return matrix
+
+
+def _chunk(block_info: Any, path: str, dataset: str | None) -> Block:
+    (top, bottom), (left, right) = block_info[None]["array-location"]
+    storage = _storage(path, dataset)
+    room = np.empty((bottom - top) * (right - left) * storage.dtype.itemsize, np.uint8)
+    return storage.read(slice(top, bottom), slice(left, right), room)
+
+
+@lru_cache(maxsize=8)
+def _storage(path: str, dataset: str | None) -> Storage:
+    """The file, opened once a process."""
+    from sparsebounds.matrices.opening import opened
+
+    return opened(Path(path), dataset)
