@@ -15,6 +15,7 @@ from sparsebounds.program import Form, Program
 
 torch = pytest.importorskip("torch", reason="torch, the extra `gpu`, is not installed")
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DATA = make_correlated(40, 12, nonzeros=3, random_state=0)
 ROWS = np.arange(40)
 SIZES: dict[Form, dict[str, Any]] = {
@@ -33,7 +34,7 @@ EXTRA: list[dict[str, Any]] = [
 
 def there(value: Any) -> Any:
     """Arrays as tensors, whatever they hold."""
-    return torch.as_tensor(value) if isinstance(value, np.ndarray) else value
+    return torch.as_tensor(value, device=DEVICE) if isinstance(value, np.ndarray) else value
 
 
 def both(form: Form, extra: dict[str, Any], loss: str = "squared") -> tuple[Program, Program]:

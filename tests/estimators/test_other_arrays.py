@@ -31,6 +31,18 @@ def torch_tensor(array: Any, _: Path) -> Any:
     return torch.as_tensor(np.array(array))
 
 
+def cuda_tensor(array: Any, _: Path) -> Any:
+    torch = pytest.importorskip("torch", reason="torch, the extra `gpu`, is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("torch sees no CUDA device")
+    return torch.as_tensor(np.array(array), device="cuda")
+
+
+def cupy_array(array: Any, _: Path) -> Any:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    return cupy.asarray(np.array(array))
+
+
 def strict_array(array: Any, _: Path) -> Any:
     xp = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
     return xp.asarray(np.array(array))
@@ -64,7 +76,12 @@ def matrix(array: Any, _: Path) -> Any:
     return as_matrix(array)[0] if np.ndim(array) == 2 else array
 
 
-IN_MEMORY: dict[str, Make] = {"torch": torch_tensor, "strict": strict_array}
+IN_MEMORY: dict[str, Make] = {
+    "torch": torch_tensor,
+    "cuda": cuda_tensor,
+    "cupy": cupy_array,
+    "strict": strict_array,
+}
 LAZY: dict[str, Make] = {"dask rows": dask_rows, "dask columns": dask_columns}
 STORED: dict[str, Make] = {"zarr": zarr_array, "memmap": memmap, "matrix": matrix}
 KINDS = IN_MEMORY | LAZY | STORED
