@@ -85,7 +85,9 @@ def repair(program: Program, t: Vector) -> Vector:
 
 def scored(program: Program, t: Vector) -> Vector:
     """X^T a for the dual vector per sample t: one pass."""
-    return program.matrix.scores(program.weights * t) / program.mass
+    scores = program.matrix.scores(program.weights * t)
+    scores /= program.mass
+    return scores
 
 
 def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> DualPoint:

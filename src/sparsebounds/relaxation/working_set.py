@@ -38,7 +38,7 @@ SLOW = 0.02
 
 @dataclass(frozen=True)
 class _State:
-    """A relaxed point on all features."""
+    """A relaxed point; w and u on the first features of the working set, 0 on all others."""
 
     value: float
     w: Vector
@@ -98,9 +98,8 @@ class WorkingSet:
             if program.F.value(image) <= program.null:
                 self.w, self.b, z = w, b, image
         # The model without features is a relaxed point of every form.
-        null = np.zeros(program.m)
-        always = program.always.astype(np.float64)
-        self.best = _State(program.null, null, program.null_intercept, always, math.nan, math.nan)
+        none = np.zeros(0)
+        self.best = _State(program.null, none, program.null_intercept, none, math.nan, math.nan)
         # On the same data the start's dual vector is one of this program, scored already.
         taken = start is not None and self.workspace.scored(start.point)
         self.last = self.top = self._rated(start.point) if start and taken else self._score(z)
@@ -153,11 +152,12 @@ class WorkingSet:
                 self.top = self.last
             if state.value < self.best.value:
                 self.best = state
-            self.w, self.b = state.w, state.b
+            self.w[self.index], self.b = state.w, state.b
+            support = int(np.count_nonzero(state.w))
             if self.budget.listening:
                 _, lower = self.proof()
                 self.budget.report(self.rounds, self.best.value, lower, len(self.index))
-            fresh = self._violators(threshold)
+            fresh = self._violators(threshold, support)
             # Nothing to add: the working set's own accuracy is what is missing, or, where the gap
             # is closed but not proved, the rounding of the bound.
             stalled = not self.tol < self.gap <= 0.5 * before
@@ -166,7 +166,7 @@ class WorkingSet:
                 return "The gap stopped closing, at the accuracy of float64 on these data"
             # Few violators: the next round may be the last, and Newton's last digits are cheaper
             # than another pass. Many: they will move everything, and digits would be wasted.
-            last = 10 * len(fresh) <= np.count_nonzero(self.w)
+            last = 10 * len(fresh) <= support
             accuracy = 0.1 * self.tol if last else min(max(0.01 * self.gap, 0.1 * self.tol), 1e-4)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
@@ -213,12 +213,10 @@ class WorkingSet:
             point, inner, cost = found.primal.point, found.primal.u, found.primal.cost
         z = self.smooth.predictions(solved.point.w, solved.point.b)
         image = z if point is solved.point else self.smooth.predictions(point.w, point.b)
-        full, u = np.zeros(program.m), program.always.astype(np.float64)
-        full[self.index], u[self.index] = point.w, inner
         value = program.F.value(image) + cost
         beta = solved.slopes.beta
         slope = beta if program.l0 is None else np.sqrt(2.0 * self._prices)
-        return _State(value, full, point.b, u, beta, self.eta), root * slope, z
+        return _State(value, point.w, point.b, inner, beta, self.eta), root * slope, z
 
     @property
     def _prices(self) -> float | Vector:
@@ -301,10 +299,9 @@ class WorkingSet:
         strong, _ = upper(self._strength(self.last.reach), count + len(taken))
         return np.concatenate((first, self._best(np.flatnonzero(strong), taken, count)))
 
-    def _violators(self, threshold: float | Vector) -> Index:
+    def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose score exceeds what keeps them at zero."""
         above = np.flatnonzero(self.last.reach > threshold)
-        support = int(np.count_nonzero(self.w))
         return self._best(above, self.index, max(self._batch, support))
 
     def _strength(self, reach: Vector, features: Index | None = None) -> Vector:
@@ -334,7 +331,10 @@ class WorkingSet:
     def result(self, message: str, interrupted: bool) -> Relaxation:
         """What was reached."""
         program, best = self.program, self.best
-        coef, intercept = program.to_user(best.w, best.b)
+        w, u = np.zeros(program.m), program.always.astype(np.float64)
+        inside = self.index[: len(best.w)]
+        w[inside], u[inside] = best.w, best.u
+        coef, intercept = program.to_user(w, best.b)
         if program.l0 is not None:
             multiplier = program.l0 if isinstance(program.l0, float) else math.nan
         else:
@@ -354,9 +354,9 @@ class WorkingSet:
             message=message,
             coef=coef,
             intercept=intercept,
-            w=best.w,
+            w=w,
             b=best.b,
-            u=best.u,
+            u=u,
             dual=program.F.p * point.t,
             point=point,
             l0_multiplier=multiplier,
