@@ -39,7 +39,7 @@ CHUNK = 128 << 20
 """Bytes of a chunk."""
 
 K = 20
-RIDGE = 0.5
+RIDGE = 0.1
 SAMPLE = 1 << 25
 """Numbers in the sample."""
 

@@ -59,6 +59,12 @@ class BlockMatrix(Matrix):
         self._cache = ColumnCache(self.shape, cache, dtype)
         self._expected: Vector | None = None
 
+    @property
+    def batch(self) -> int:
+        # A pass takes longer than its products: fewer rounds of more columns, where they fit.
+        few = super().batch
+        return max(few, min(4 * few, self._cache.most // 2))
+
     @abstractmethod
     def _fold(
         self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
