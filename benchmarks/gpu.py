@@ -24,7 +24,7 @@ from benchmarks import machine
 from benchmarks.bars import Verdict
 from benchmarks.page import Page, three
 from benchmarks.timing import best_of, seconds_of, timed
-from sparsebounds import Program, relax, solve
+from sparsebounds import Program, __version__, relax, solve
 
 RIDGE, NONZEROS, GROUP, TOL = 0.05, 20, 100, 1e-6
 CURVATURE = {"squared": 1.0, "logistic": 0.25}
@@ -228,7 +228,8 @@ def main() -> None:
             print(line(rows[-1]), flush=True)
     del X
     same = agreement(device)
-    where = machine.describe(("sparsebounds", "numpy", "scipy", "torch", "triton"))
+    where = machine.describe(("numpy", "scipy", "torch", "triton"))
+    where["versions"] = {"sparsebounds": __version__, **where["versions"]}
     if device.cuda:
         where["processor"] = f"{torch.cuda.get_device_name()}; host {where['processor']}"
     size = f"{options.rows:,} x {options.columns:,} float32"

@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 PACKAGES = (
     "sparsebounds",
@@ -23,7 +24,7 @@ PACKAGES = (
 )
 
 
-def describe(packages: tuple[str, ...] = PACKAGES) -> dict[str, object]:
+def describe(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
     """The machine and the versions of these packages, by name."""
     return {
         "processor": _processor(),
