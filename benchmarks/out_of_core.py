@@ -2,11 +2,11 @@
 
 Writes n x m float32 numbers block by block, y from ten of the columns, and reads them: reading
 alone (the file through one buffer, or Zarr's own chunks), one product X^T a, the first look at the
-data (`Program`), the relaxation and the whole solution with its certificate. Each is to take
-passes x bytes / bandwidth, where the bandwidth is that of the one product. RssAnon is what the
-process holds itself, without the pages of the file that the system keeps for it.
+data (`Program`: norms and checksums), the relaxation and the whole solution with its certificate.
+Predicted are the seconds of the first look, and those of one product for every further pass.
+RssAnon is what the process holds itself, without the pages of the file that the system keeps.
 
-    python -m benchmarks.out_of_core [--gib 8] [--memory "1 GiB"] [--keep FILE] [--zarr]
+    python -m benchmarks.out_of_core [--gib 8] [--memory "1 GiB"] [--keep FILE] [--zarr] [--save]
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import sparsebounds as sb
 from benchmarks import machine
+from benchmarks.bars import Verdict
+from benchmarks.page import Page
 from sparsebounds.matrices import StoredMatrix
 
 ROWS, STEP = 20_000, 400
@@ -185,28 +185,47 @@ def measure(path: Path, y: np.ndarray, memory: str) -> list[Row]:
     return rows
 
 
-def show(rows: list[Row], size: int, title: str) -> None:
-    rate = {row.cache: size / row.seconds for row in rows if row.what == "X^T a"}
-    alone = {row.cache: size / row.seconds for row in rows if row.what == "reading alone"}
-    table = Table(title=title)
-    heads = ("", "cache", "passes", "s", "GB/s", "of reading", "predicted s", "RssAnon GiB", "")
-    for head in heads:
-        table.add_column(head, justify="left" if head in ("", "cache") else "right")
+HEADER = ("what", "cache", "passes", "s", "GB/s", "over reading", "predicted", "RssAnon", "bounds")
+
+
+def page_of(rows: list[Row], size: int, title: str) -> Page:
+    """The table, and the bars."""
+    one = {(row.what, row.cache): row.seconds for row in rows}
+    lines, verdicts = [], []
     for row in rows:
+        single = one["X^T a", row.cache]
+        predicted = row.passes * single
+        if row.what not in ("reading alone", "X^T a"):
+            predicted = one["Program", row.cache] + (row.passes - 1.0) * single
         speed = row.passes * size / row.seconds
-        predicted = row.passes * size / rate[row.cache]
-        table.add_row(
-            row.what,
-            row.cache,
-            f"{row.passes:.1f}",
-            f"{row.seconds:.1f}",
-            f"{speed / 1e9:.2f}",
-            f"{speed / alone[row.cache]:.2f}",
-            f"{predicted:.1f} ({row.seconds / predicted:.2f}x)",
-            f"{row.peak:.2f}",
-            row.note,
+        lines.append(
+            [
+                row.what,
+                row.cache,
+                f"{row.passes:.1f}",
+                f"{row.seconds:.1f}",
+                f"{speed / 1e9:.2f}",
+                f"{speed * one['reading alone', row.cache] / size:.2f}",
+                f"{predicted:.1f} s ({row.seconds / predicted:.2f})",
+                f"{row.peak:.2f} GiB",
+                row.note,
+            ]
         )
-    Console(width=150).print(table)
+        if row.what.startswith(("relax", "solve")):
+            ratio = max(row.seconds / predicted, predicted / row.seconds)
+            bar = "predicted within a factor of 2"
+            verdicts.append(Verdict(row.what, bar, f"{ratio:.2f}", ratio < 2.0))
+    peak = max(row.peak for row in rows)
+    verdicts.append(Verdict("anonymous memory", "under 2 GiB", f"{peak:.2f} GiB", peak < 2.0))
+    return Page(
+        title=title,
+        caption=" ".join(__doc__.split("\n\n")[1].split()),
+        header=HEADER,
+        lines=lines,
+        verdicts=verdicts,
+        absences=[],
+        machine=machine.describe(("sparsebounds", "numpy", "zarr")),
+    )
 
 
 def main() -> None:
@@ -215,6 +234,7 @@ def main() -> None:
     parser.add_argument("--memory", default="1 GiB")
     parser.add_argument("--keep", type=Path, help="write here, and leave it there")
     parser.add_argument("--zarr", action="store_true", help="a Zarr array in place of .npy")
+    parser.add_argument("--save", action="store_true", help="into results/")
     chosen = parser.parse_args()
     columns = int(chosen.gib * 2**30 / 4 / ROWS)
     folder = Path(tempfile.mkdtemp())
@@ -222,9 +242,14 @@ def main() -> None:
     try:
         y = (write_zarr if chosen.zarr else write_npy)(path, columns)
         rows = measure(path, y, chosen.memory)
-        found = machine.describe(("sparsebounds", "numpy", "zarr"))
-        title = f"{ROWS} x {columns} float32, {chosen.gib:g} GiB, memory={chosen.memory}"
-        show(rows, ROWS * columns * 4, f"{title}\n{found['processor']}")
+        kind = "Zarr" if chosen.zarr else "npy"
+        title = (
+            f"{ROWS:,} x {columns:,} float32, {chosen.gib:g} GiB of {kind}, {chosen.memory} held"
+        )
+        page = page_of(rows, ROWS * columns * 4, title)
+        page.show()
+        if chosen.save:
+            page.save(f"out-of-core-{kind.lower()}", [asdict(row) for row in rows])
     finally:
         shutil.rmtree(folder)
 
