@@ -9,6 +9,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
+from sparsebounds._solve import solve_program
 from sparsebounds.bounds import dual_point
 from sparsebounds.losses import REGISTRY
 from sparsebounds.matrices import DenseMatrix, DeviceMatrix
@@ -148,3 +149,14 @@ def test_a_device_without_float64_is_refused() -> None:
         patch.setattr("array_api_compat.torch.zeros", single)
         with pytest.raises(ValueError, match="no float64"):
             Program(X, np.zeros(3), k=1, ridge=1.0)
+
+
+@pytest.mark.parametrize("loss", ["cauchy", "ramp", "amplitude"])
+def test_losses_of_numpy_alone_are_computed_on_the_host(make: Maker, loss: str) -> None:
+    X, y = sample()
+    y = {"cauchy": y, "ramp": np.sign(y), "amplitude": np.abs(y)}[loss]
+    options: dict[str, Any] = {"loss": loss, "k": 2, "ball": 4.0}
+    host = Program(X, y, **options)
+    found, expected = solve_program(host.with_matrix(DeviceMatrix(make(X)))), solve_program(host)
+    assert found.lower == pytest.approx(expected.lower, rel=1e-6, abs=1e-9)
+    assert found.upper == pytest.approx(expected.upper, rel=1e-9)
