@@ -153,7 +153,8 @@ def test_a_device_without_float64_is_refused() -> None:
 
 @pytest.mark.parametrize("loss", ["cauchy", "ramp", "amplitude"])
 def test_losses_of_numpy_alone_are_computed_on_the_host(make: Maker, loss: str) -> None:
-    X, y = sample()
+    X, y = (part[:20] for part in sample())
+    X = X[:, :8]
     y = {"cauchy": y, "ramp": np.sign(y), "amplitude": np.abs(y)}[loss]
     options: dict[str, Any] = {"loss": loss, "k": 2, "ball": 4.0}
     host = Program(X, y, **options)
