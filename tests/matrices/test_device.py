@@ -136,6 +136,12 @@ def test_wrong_arrays_are_refused(make: Maker) -> None:
     assert Program(make(np.arange(6).reshape(3, 2)), y, k=1, ridge=1.0).m == 2
 
 
+def test_sparse_tensors_are_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    with pytest.raises(TypeError, match=r"X is a sparse Tensor, .* pass X.to_dense\(\)"):
+        Program(torch.eye(3).to_sparse(), np.zeros(3), k=1, ridge=1.0)
+
+
 def test_a_device_without_float64_is_refused() -> None:
     """As JAX is, by default, or Apple's: they would compute in float32, and prove nothing."""
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
@@ -151,11 +157,11 @@ def test_a_device_without_float64_is_refused() -> None:
             Program(X, np.zeros(3), k=1, ridge=1.0)
 
 
-@pytest.mark.parametrize("loss", ["cauchy", "ramp", "amplitude"])
+@pytest.mark.parametrize("loss", ["cauchy", "amplitude"])
 def test_losses_of_numpy_alone_are_computed_on_the_host(make: Maker, loss: str) -> None:
     X, y = (part[:20] for part in sample())
     X = X[:, :8]
-    y = {"cauchy": y, "ramp": np.sign(y), "amplitude": np.abs(y)}[loss]
+    y = {"cauchy": y, "amplitude": np.abs(y)}[loss]
     options: dict[str, Any] = {"loss": loss, "k": 2, "ball": 4.0}
     host = Program(X, y, **options)
     found, expected = solve_program(host.with_matrix(DeviceMatrix(make(X)))), solve_program(host)
