@@ -96,7 +96,9 @@ def test_bounds_agree(make: Maker) -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F", "strided"])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 5000), (3000, 4), (1025, 33), (64, 64)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (3, 5000), (2500, 1), (2500, 2), (3000, 4), (1025, 33), (64, 64)]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_in_every_layout(make: Maker, dtype: Any, shape: tuple[int, int], order: str) -> None:
     """Sums over rows within the rounding radius, checksums to the bit, in any memory order."""
