@@ -390,3 +390,16 @@ def test_coarse_bounds_are_below_and_close() -> None:
         assert coarse(program, rounded) == rounded
         if np.isfinite(lower):
             assert lower - rounded <= 2.0 ** (1 - BITS) * max(abs(lower), program.null)
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    link, target = tmp_path / "link", tmp_path / "scratch" / "path.npz"
+    link.symlink_to(target)
+    walked({"ks": [1], "ridge": 0.1}, checkpoint=link)
+    assert link.is_symlink()
+    assert target.exists()
+    link.unlink()
+    link.symlink_to(tmp_path / "nowhere" / "path.npz")
+    with pytest.raises(InputError, match="cannot be written: No such file"):
+        walked({"ks": [1], "ridge": 0.1}, checkpoint=link)

@@ -48,6 +48,8 @@ class CheckpointFile:
         least.
         """
         self.path = Path(path)
+        # A link stays one, and its file is written.
+        self._target = Path(os.path.realpath(path))
         self._identity, self._others, self._kind = dict(identity), others, kind
         self._interval = interval
         self._check_writable()
@@ -64,7 +66,7 @@ class CheckpointFile:
         stream = io.BytesIO()
         np.savez(stream, **content)
         try:
-            write_atomically(self.path, stream.getvalue())
+            write_atomically(self._target, stream.getvalue())
         except OSError as error:
             warnings.warn(f"The checkpoint {self.path} was not written: {error}.", stacklevel=3)
         ended = time.perf_counter()
@@ -100,12 +102,12 @@ class CheckpointFile:
         if self.path.is_dir():
             raise InputError(f"checkpoint={str(self.path)!r} is a folder; name a file.")
         try:
-            with tempfile.TemporaryFile(dir=self.path.parent):
+            with tempfile.TemporaryFile(dir=self._target.parent):
                 pass
         except OSError as error:
             raise InputError(
                 f"checkpoint={str(self.path)!r} cannot be written: {error.strerror} "
-                f"({self.path.parent}); name a file in a folder that exists and is yours."
+                f"({self._target.parent}); name a file in a folder that exists and is yours."
             ) from error
 
 

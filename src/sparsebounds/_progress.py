@@ -21,7 +21,7 @@ def progress() -> Iterator[None]:
     shown = Progress(
         TextColumn("pass {task.fields[number]:.1f}"),
         BarColumn(),
-        DownloadColumn(binary_units=True),
+        DownloadColumn(),
         TransferSpeedColumn(),
         console=console,
         transient=True,

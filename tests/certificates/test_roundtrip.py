@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparsebounds.bounds import Node, dual_point
-from sparsebounds.certificates import Certificate, Leaf, leaf_bound
+from sparsebounds.certificates import Certificate, Leaf, leaf_bound, leaf_bounds
 from sparsebounds.losses import REGISTRY, Huber, Squared
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
@@ -192,6 +192,28 @@ def test_the_same_data_in_another_storage(priced: Any) -> None:
         assert verdict.lower == pytest.approx(priced.certificate.lower, rel=1e-12)
     labels = np.where(y > 0, "sick", "healthy")
     assert priced.certificate.verify(X, labels).ok
+
+
+def test_rounding_of_large_columns_is_allowed_for() -> None:
+    """Scores that cancel are rounding, other in every order of sums, and the columns are large."""
+    rng = np.random.default_rng(0)
+    n, m = 400, 6
+    X, y = 1e8 * rng.normal(size=(n, m)), rng.normal(size=n)
+    program = Program(X, y, k=2, ball=100.0)
+    rest = y - X @ np.linalg.lstsq(X, y)[0]
+    dual, leaves = dual_point(program, -rest / n).t, [Leaf(Node(), 0)]
+    lower, most = leaf_bounds(program, [dual], leaves)
+    certificate = Certificate.build(program, [dual], leaves, np.zeros(m))
+    assert certificate.lower == lower == leaf_bound(program, [dual], leaves)
+    apart = []
+    for _ in range(10):
+        order = rng.permutation(n)
+        other = leaf_bound(Program(X[order], y[order], k=2, ball=100.0), [dual[order]], leaves)
+        apart.append(abs(other - lower))
+        assert dataclasses.replace(certificate, lower=other).verify(X, y).ok
+    assert 1e-9 * program.null < max(apart) <= most - lower
+    for claimed in (lower - 1.1 * (most - lower), lower + 1.1 * (most - lower)):
+        assert not dataclasses.replace(certificate, lower=claimed).verify(X, y).ok
 
 
 def test_parameters_of_a_loss(data_of: Any, certified: Any, tmp_path: Path) -> None:

@@ -233,6 +233,19 @@ def test_frames_keep_their_names() -> None:
     assert there.fingerprint == here.fingerprint
 
 
+def test_frames_of_several_types() -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    X, counts = entries(), np.arange(N)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0, "c": pd.array(counts, "Int64")})
+    there = Program(dd.from_pandas(frame, npartitions=3), X[:, 2], k=2, ridge=0.1)
+    here = Program(frame.astype(float), X[:, 2], k=2, ridge=0.1)
+    assert there.fingerprint == here.fingerprint
+    frame["d"] = pd.Categorical(counts.astype(str))
+    with pytest.raises(TypeError, match="columns that are not numbers: 'd'"):
+        Program(dd.from_pandas(frame, npartitions=3), X[:, 2], k=2, ridge=0.1)
+
+
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
 def test_programs(chunks: tuple[int, int], rng: np.random.Generator) -> None:
     """Weights (0 too), offsets and responses that are Dask arrays, standardized columns."""

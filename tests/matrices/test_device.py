@@ -9,6 +9,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
+from sparsebounds._solve import solve_program
 from sparsebounds.bounds import dual_point
 from sparsebounds.losses import REGISTRY
 from sparsebounds.matrices import DenseMatrix, DeviceMatrix
@@ -95,7 +96,9 @@ def test_bounds_agree(make: Maker) -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F", "strided"])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 5000), (3000, 4), (1025, 33), (64, 64)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (3, 5000), (2500, 1), (2500, 2), (3000, 4), (1025, 33), (64, 64)]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_in_every_layout(make: Maker, dtype: Any, shape: tuple[int, int], order: str) -> None:
     """Sums over rows within the rounding radius, checksums to the bit, in any memory order."""
@@ -135,6 +138,12 @@ def test_wrong_arrays_are_refused(make: Maker) -> None:
     assert Program(make(np.arange(6).reshape(3, 2)), y, k=1, ridge=1.0).m == 2
 
 
+def test_sparse_tensors_are_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    with pytest.raises(TypeError, match=r"X is a sparse Tensor, .* pass X.to_dense\(\)"):
+        Program(torch.eye(3).to_sparse(), np.zeros(3), k=1, ridge=1.0)
+
+
 def test_a_device_without_float64_is_refused() -> None:
     """As JAX is, by default, or Apple's: they would compute in float32, and prove nothing."""
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
@@ -148,3 +157,15 @@ def test_a_device_without_float64_is_refused() -> None:
         patch.setattr("array_api_compat.torch.zeros", single)
         with pytest.raises(ValueError, match="no float64"):
             Program(X, np.zeros(3), k=1, ridge=1.0)
+
+
+@pytest.mark.parametrize("loss", ["cauchy", "amplitude"])
+def test_losses_of_numpy_alone_are_computed_on_the_host(make: Maker, loss: str) -> None:
+    X, y = (part[:20] for part in sample())
+    X = X[:, :8]
+    y = {"cauchy": y, "amplitude": np.abs(y)}[loss]
+    options: dict[str, Any] = {"loss": loss, "k": 2, "ball": 4.0}
+    host = Program(X, y, **options)
+    found, expected = solve_program(host.with_matrix(DeviceMatrix(make(X)))), solve_program(host)
+    assert found.lower == pytest.approx(expected.lower, rel=1e-6, abs=1e-9)
+    assert found.upper == pytest.approx(expected.upper, rel=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def test_words_for_bytes() -> None:
         "2 KiB",
         "3 MiB",
         "2.5 GiB",
-        "4.1e+03 GiB",
+        "4 TiB",
     ]
 
 
@@ -228,3 +229,74 @@ def test_elsewhere_without_its_library(
         sb._errors.InputError, match=rf"not installed: pip install 'sparsebounds\[{extra}\]'"
     ):
         sb.open_matrix(files / "X.npy", on=on)
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.h5", "X.parquet", "X.zarr", "X.zip"])
+def test_damaged_files_are_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.mkdir() if name == "X.zarr" else path.write_text("1, 2")
+    with pytest.raises(sb._errors.InputError, match=rf"{name} cannot be read: "):
+        sb.open_matrix(path)
+
+
+def test_what_is_no_file_goes_in_the_place_of_x() -> None:
+    import dask.array
+    import polars as pl
+
+    for source in (dask.array.from_array(X), pl.DataFrame(X)):
+        with pytest.raises(TypeError, match="which is no file; pass it in the place of X"):
+            sb.open_matrix(source)
+
+
+@pytest.mark.parametrize("name", ["X.zarr", "X.parquet", "X.h5"])
+@pytest.mark.parametrize("on", [None, "dask"])
+def test_files_that_go_away_are_missed(name: str, on: str | None, files: Path) -> None:
+    """Zarr reads zeros where there is nothing: bounds would be those of other data."""
+    if name == "X.h5":
+        import h5py
+
+        with h5py.File(files / name, "r") as file:
+            matrix = sb.open_matrix(file["one"])
+            matrix.scores(np.ones(6))
+        reason = "has been closed"
+    else:
+        matrix, reason = sb.open_matrix(files / name, on=on), "no longer where it was|no file or"
+        matrix.scores(np.ones(6))
+        shutil.rmtree(files / name) if name == "X.zarr" else (files / name).unlink()
+    with pytest.raises(sb._errors.InputError, match=reason):
+        matrix.scores(np.ones(6))
+
+
+def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
+    pytest.importorskip("dask", reason="Dask is not installed")
+    for data in (X, (2.0 * X[:3]).astype(np.float32)):
+        np.save(tmp_path / "X.npy", data)
+        matrix = sb.open_matrix(tmp_path / "X.npy", on="dask")
+        np.testing.assert_array_equal(matrix.columns(ALL), data)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", "u2", "u8", "?", "longdouble"])
+@pytest.mark.parametrize("on", ["cpu", "dask"])
+def test_types_elsewhere(dtype: str, on: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    data = np.abs(9.0 * X).astype(dtype)
+    np.save(tmp_path / "X.npy", data)
+    moved = sb.open_matrix(tmp_path / "X.npy", on=on)
+    np.testing.assert_array_equal(moved.columns(ALL), data.astype(np.float64))
+    assert np.array_equal(moved.signature, DenseMatrix(data.astype(np.float64)).signature)
+
+
+@pytest.mark.parametrize("on", ["cpu", "dask"])
+def test_what_is_asked_of_files_is_asked_elsewhere(on: str, tmp_path: Path) -> None:
+    """Rows of weight 0 are left out, and NaN is refused, wherever the file was moved to."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    y, weights = X[:, 0] + 0.1, np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.0])
+    np.save(tmp_path / "X.npy", X)
+    options: dict[str, Any] = {"k": 2, "ridge": 0.1, "sample_weight": weights, "standardize": True}
+    found = sb.solve(sb.open_matrix(tmp_path / "X.npy", on=on, memory=64), y, **options)
+    expected = sb.solve(X, y, **options)
+    assert found.lower == pytest.approx(expected.lower, rel=1e-9)
+    assert found.certificate.fingerprint == expected.certificate.fingerprint
+    np.save(tmp_path / "X.npy", np.where(np.arange(24).reshape(6, 4) == 21, np.nan, X))
+    with pytest.raises(sb._errors.InputError, match="X holds NaN in column 1"):
+        sb.solve(sb.open_matrix(tmp_path / "X.npy", on=on, memory=64), y, k=1, ridge=1.0)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from sparsebounds._errors import CertificateError
-from sparsebounds.certificates.certificate import Certificate, Leaf, Problem, leaf_bound
+from sparsebounds.certificates.certificate import (
+    Certificate,
+    Leaf,
+    Problem,
+    leaf_bound,
+    leaf_bounds,
+)
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.verification import Verdict, verify
 
@@ -14,6 +20,7 @@ __all__ = [
     "Problem",
     "Verdict",
     "leaf_bound",
+    "leaf_bounds",
     "uncovered",
     "verify",
 ]

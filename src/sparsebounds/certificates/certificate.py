@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,5 +246,21 @@ class Certificate:
 
 def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:
     """The smallest bound of the leaves: one pass over X for each dual vector used."""
+    return leaf_bounds(program, duals, leaves)[0]
+
+
+def leaf_bounds(
+    program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]
+) -> tuple[float, float]:
+    """`leaf_bound`, and a number that it is not above where scores are summed in another order.
+
+    reach_j lies between |x_j.a| and that plus twice the radius, in whatever order.
+    """
     points = {i: dual_point_at(program, duals[i]) for i in sorted({leaf.dual for leaf in leaves})}
-    return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)
+    lower = min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)
+    with np.errstate(invalid="ignore"):
+        exact = {
+            i: replace(point, reach=np.fmax(point.reach - 2.0 * point.radius, 0.0))
+            for i, point in points.items()
+        }
+    return lower, min(bound_at(program, exact[leaf.dual], leaf.node) for leaf in leaves)

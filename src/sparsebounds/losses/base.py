@@ -39,6 +39,9 @@ class Loss(ABC):
     convex: ClassVar[bool] = True
     """Whether the loss is convex in z; where not, it is a `NonConvexLoss` and has envelopes."""
 
+    portable: ClassVar[bool] = True
+    """Whether it takes arrays of every library; else those of NumPy alone."""
+
     @abstractmethod
     def value(self, y: Array, z: Array) -> Array:
         """loss(y, z)."""

@@ -65,6 +65,7 @@ class Envelope(Loss):
     hi: Vector
 
     name: ClassVar[str] = "envelope"
+    portable: ClassVar[bool] = False
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]

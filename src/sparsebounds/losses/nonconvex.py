@@ -35,6 +35,7 @@ class NonConvexLoss(Loss):
     """A loss that is not convex in z. Everything is NumPy and elementwise in (y, z)."""
 
     convex: ClassVar[bool] = False
+    portable: ClassVar[bool] = False
     intercept: ClassVar[bool] = True
     """Whether an intercept makes sense."""
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsebounds._array import namespace
+from sparsebounds._array import Mask, namespace
 from sparsebounds._errors import InputError
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
@@ -81,6 +81,12 @@ class DaskMatrix(BlockMatrix):
             for row, height in zip(ready.__dask_keys__(), heights, strict=True)
             if height
         ]
+
+    def kept(self, keep: Mask) -> DaskMatrix:
+        """The rows `keep` of the same chunks."""
+        matrix = DaskMatrix(self._array[np.flatnonzero(keep)])
+        matrix.names = self.names
+        return matrix
 
     def _fold(
         self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]

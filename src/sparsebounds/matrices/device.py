@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from sparsebounds._array import Abroad, Array, Index, Vector
+from sparsebounds._array import Abroad, Array, Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.sums import ColumnSums, float64_blocks
@@ -68,6 +68,13 @@ class DeviceMatrix(Matrix):
     def part(self, index: Index) -> DenseMatrix:
         # A few columns are at home on the host; float32 entries are the same in float64.
         return DenseMatrix(self.columns(index))
+
+    def kept(self, keep: Mask) -> DeviceMatrix:
+        """A copy of these rows, on the device."""
+        rows = self._home.rows(self._array, np.flatnonzero(keep))
+        matrix = DeviceMatrix(rows)
+        matrix.names = self.names
+        return matrix
 
     def combine(self, weights: Vector) -> Vector:
         self.passes += 1.0

@@ -101,7 +101,8 @@ class FusedSums(ColumnSums):
         self._x = torch.from_dlpack(array) if not isinstance(array, torch.Tensor) else array
         n, m = self._x.shape
         long = min(LONG, triton.next_power_of_2(m if self._by_rows else n))
-        short = max(1, TILE // long)
+        # No taller than a partial sum: programs would count the same rows.
+        short = min(DEEP, max(1, TILE // long))
         self._tall, self._wide = (short, long) if self._by_rows else (long, short)
         self._grid = (triton.cdiv(m, self._wide), triton.cdiv(n, DEEP))
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.parquet import ParquetStorage
 from sparsebounds.matrices.placing import on_dask, on_device
 from sparsebounds.matrices.sizes import byte_count
-from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage
+from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage, check_open
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
 
@@ -69,6 +70,12 @@ def is_stored(X: Any) -> bool:
 
 def storage_of(array: Any) -> Storage:
     """How an open array is read."""
+    if hasattr(array, "columns") or (is_array_api_obj(array) and not isinstance(array, np.ndarray)):
+        raise InputTypeError(
+            f"source is of type {type(array).__name__}, which is no file; "
+            "pass it in the place of X."
+        )
+    check_open(array)
     if hasattr(array, "keys"):
         raise InputTypeError(
             f"X is a {type(array).__name__} of several arrays; pass one of them: "
@@ -108,6 +115,19 @@ def opened(path: Path, dataset: str | None) -> Storage:
         raise InputError(f"There is no file or folder {path}.")
     if dataset is not None and kind in (".npy", ".parquet"):
         raise InputError(f"dataset={dataset!r} is for HDF5 and Zarr; {path} holds one array.")
+    try:
+        return _storage_in(path, kind, dataset)
+    except (InputError, InputTypeError):
+        raise
+    except Exception as error:  # every library has names of its own for damage
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        raise InputError(
+            f"{path} cannot be read: {reason}. Either it is damaged, or the end of its name is "
+            "that of another kind of file."
+        ) from error
+
+
+def _storage_in(path: Path, kind: str, dataset: str | None) -> Storage:
     if kind == ".npy":
         return storage_of(np.load(path, mmap_mode="r"))
     if kind == ".parquet":

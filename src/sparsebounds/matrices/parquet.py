@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index
-from sparsebounds._errors import InputTypeError
+from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.matrices.storage import Block, Storage
 
 
@@ -49,6 +49,10 @@ class ParquetStorage(Storage):
         frame = wanted.slice(rows.start, rows.stop - rows.start).collect()
         block = frame.to_numpy(order="fortran")
         return block if len(once) == len(index) and np.all(np.diff(index) > 0) else block[:, places]
+
+    def check(self) -> None:
+        if not self._path.exists():
+            raise InputError(f"X is no longer where it was opened, in {self._path}; open it again.")
 
     def touched(self, index: Index) -> float:
         return len(index) / self.shape[1]

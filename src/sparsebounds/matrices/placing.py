@@ -53,7 +53,9 @@ def _copied(block: Matrix, to: Any) -> None:
     import torch
 
     assert isinstance(block, DenseMatrix)
-    to.copy_(torch.from_numpy(np.ascontiguousarray(block.array)))
+    # torch does not know every type, nor other orders of bytes.
+    dtype = np.float32 if to.dtype == torch.float32 else np.float64
+    to.copy_(torch.from_numpy(np.ascontiguousarray(block.array, dtype)))
 
 
 def on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
@@ -69,7 +71,7 @@ def on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
     dtype = stored.storage.dtype
     sizes = [[part.stop - part.start for part in parts] for parts in (stored.rows, stored.cols)]
     chunks = da.map_blocks(
-        partial(_chunk, path=str(path.resolve()), dataset=dataset),
+        partial(_chunk, path=str(path.resolve()), dataset=dataset, written=_written(path)),
         chunks=(tuple(sizes[0]), tuple(sizes[1])),
         dtype=dtype,
         meta=np.empty((0, 0), dtype),
@@ -79,15 +81,23 @@ def on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
     return matrix
 
 
-def _chunk(block_info: Any, path: str, dataset: str | None) -> Block:
+def _written(path: Path) -> int:
+    """When a file was written: another one of its name is opened anew."""
+    return path.stat().st_mtime_ns
+
+
+def _chunk(block_info: Any, path: str, dataset: str | None, written: int) -> Block:
     (top, bottom), (left, right) = block_info[None]["array-location"]
-    storage = _storage(path, dataset)
+    storage = _storage(path, dataset, written)
     room = np.empty((bottom - top) * (right - left) * storage.dtype.itemsize, np.uint8)
-    return storage.read(slice(top, bottom), slice(left, right), room)
+    storage.check()
+    block = storage.read(slice(top, bottom), slice(left, right), room)
+    storage.check()
+    return block
 
 
 @lru_cache(maxsize=8)
-def _storage(path: str, dataset: str | None) -> Storage:
+def _storage(path: str, dataset: str | None, written: int) -> Storage:
     """The file, opened once a process."""
     from sparsebounds.matrices.opening import opened
 

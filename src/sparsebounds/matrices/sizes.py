@@ -36,8 +36,8 @@ def byte_count(name: str, size: Any) -> int:
 
 def in_words(count: float) -> str:
     """Bytes as a reader likes them: 1.5 GiB."""
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1000:
             return f"{count:.3g} {unit}"
         count /= 1024
-    return f"{count:.3g} GiB"
+    return f"{count:.3g} TiB"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index
+from sparsebounds._errors import InputError
 
 Block = npt.NDArray[Any]
 
@@ -48,6 +49,9 @@ class Storage(ABC):
     @abstractmethod
     def touched(self, index: Index) -> float:
         """The share of the file that reading these columns reads."""
+
+    def check(self) -> None:
+        """Refuse a file that is closed or gone; asked before and after each pass."""
 
 
 class MappedStorage(Storage):
@@ -91,6 +95,21 @@ class ChunkedStorage(Storage):
         self.tile = (min(chunks[0], self.shape[0]), min(chunks[1], self.shape[1]))
         self.gathers = self.tile[1] < self.shape[1]
 
+    def check(self) -> None:
+        check_open(self._array)
+        if not type(self._array).__module__.startswith("zarr"):
+            return
+        import zarr
+
+        # Zarr takes chunks that are not there for zeros: all of them, once the folder is gone.
+        store, path = self._array.store, self._array.path
+        try:
+            zarr.open_array(store=store, path=path, mode="r")
+        except (OSError, ValueError, LookupError) as error:
+            raise InputError(
+                f"X is no longer where it was opened, in {store}; store and open it again."
+            ) from error
+
     def read(self, rows: slice, cols: slice, room: Block) -> Block:
         return np.asarray(self._array[rows, cols])
 
@@ -108,3 +127,9 @@ class ChunkedStorage(Storage):
         starts = np.unique(index // self.tile[1]) * self.tile[1]
         ends = np.minimum(starts + self.tile[1], self.shape[1])
         return float(np.sum(ends - starts)) / self.shape[1]
+
+
+def check_open(array: Any) -> None:
+    """Refuse an array of an HDF5 file that is closed: nothing can be asked of it."""
+    if type(array).__module__.startswith("h5py") and not array:
+        raise InputError("X is in an HDF5 file that has been closed; open it, and leave it open.")

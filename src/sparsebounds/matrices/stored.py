@@ -87,6 +87,7 @@ class StoredMatrix(BlockMatrix):
         merged: dict[int, Any] = {}
         left = Counter(j if along == "rows" else i for i, j, _ in wanted)
         meter = Meter(len(wanted))
+        self.storage.check()
         with closing(ahead(reads)) as blocks:
             for (i, j, work), block in zip(wanted, blocks, strict=True):
                 result = work(DenseMatrix(block))
@@ -96,6 +97,7 @@ class StoredMatrix(BlockMatrix):
                 left[at] -= 1
                 if left[at] == 0:
                     yield at, merged.pop(at)
+        self.storage.check()
 
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
         if not self.storage.gathers:
@@ -106,11 +108,13 @@ class StoredMatrix(BlockMatrix):
         pieces = [slice(k, k + step) for k in range(0, len(index), step)]
         wanted = list(product(range(len(self.rows)), pieces))
         meter = Meter(len(wanted))
+        self.storage.check()
         with closing(ahead(partial(self._columns, i, index[piece]) for i, piece in wanted)) as read:
             for (i, piece), block in zip(wanted, read, strict=True):
                 out[self.rows[i], places[piece]] = block
                 share = self.storage.touched(index[piece])
                 self._count(meter, self._slices[i], share * self.shape[1])
+        self.storage.check()
 
     def _block(self, i: int, j: int, room: Block) -> Block:
         block = self.storage.read(self._slices[i], self.cols[j], room)

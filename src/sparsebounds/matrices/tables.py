@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from array_api_compat import device, is_array_api_obj, is_dask_array, is_numpy_array
 
-from sparsebounds._array import Mask, namespace, on_host, to_numpy
+from sparsebounds._array import Abroad, Mask, namespace, on_host, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import LARGEST
 from sparsebounds.matrices.base import Matrix
-from sparsebounds.matrices.blocks import BlockMatrix
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.opening import check_kind, is_stored, storage_of
 from sparsebounds.matrices.sparse import SparseMatrix
+from sparsebounds.matrices.storage import check_open
 from sparsebounds.matrices.stored import StoredMatrix
 
 
@@ -30,12 +30,11 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     """
     if isinstance(X, Matrix):
         given = X if keep is None else X.kept(keep)
-        if isinstance(given, BlockMatrix):
-            _check_finite(given, given.names)
+        _check_finite(given, given.names)
         return given, given.names
     names = _column_names(X)
     if _is_dask_frame(X):
-        X = X.to_dask_array(lengths=True)
+        X = _of_numbers(X, names).to_dask_array(lengths=True)
     if is_stored(X):
         matrix: Matrix = StoredMatrix(storage_of(X), keep=keep)
     elif is_dask_array(X):
@@ -56,6 +55,7 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
 
 def row_count(X: Any) -> int:
     """The number of rows of X, not all of which need be kept."""
+    check_open(X)
     shape = getattr(X, "shape", None)
     if _is_dask_frame(X):
         return len(X)
@@ -98,26 +98,44 @@ def _is_foreign_array(X: Any) -> bool:
     return bool(is_array_api_obj(X)) and not is_numpy_array(X) and not is_dask_array(X)
 
 
+def _of_numbers(X: Any, names: tuple[str, ...] | None) -> Any:
+    """A Dask frame whose columns are numbers, all of one type."""
+    kinds = list(X.dtypes)
+    _check_columns([name for name, kind in zip(names or (), kinds, strict=True) if not _real(kind)])
+    return X if len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype) else X.astype(np.float64)
+
+
+def _real(dtype: Any) -> bool:
+    return dtype.kind in "fiub"
+
+
 def _dask(X: Any, keep: Mask | None) -> Matrix:
     from sparsebounds.matrices.dask import DaskMatrix
 
     _check_dimensions(X.ndim)
     check_kind(X.dtype)
     _check_shape(X.shape)
-    return DaskMatrix(X if keep is None else X[np.flatnonzero(keep)])
+    matrix = DaskMatrix(X)
+    return matrix if keep is None else matrix.kept(keep)
 
 
 def _device(X: Any, keep: Mask | None) -> Matrix:
     xp = namespace(X)
     _check_dimensions(X.ndim)
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise InputTypeError(
+            f"X is a sparse {type(X).__name__}, of which no bounds can be computed; pass "
+            "X.to_dense(), or a scipy.sparse matrix."
+        )
     if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
-        raise InputTypeError(f"X has dtype {X.dtype}; it must hold real numbers.")
+        raise InputTypeError(
+            f"X has dtype {X.dtype}; it must hold real numbers (float, integer or boolean)."
+        )
     _check_double(X)
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if keep is not None:
-        rows = xp.asarray(np.flatnonzero(keep), device=device(X))
-        X = xp.take(X, rows, axis=0)
+        X = Abroad(X).rows(X, np.flatnonzero(keep))
     # A tensor in the host's memory is a NumPy array by another name.
     return DenseMatrix(to_numpy(X)) if on_host(X) else DeviceMatrix(X)
 
@@ -157,15 +175,19 @@ def _holds_dates(X: Any) -> bool:
 def _number_columns(X: Any, names: tuple[str, ...]) -> Any:
     """A frame of mixed types (float and boolean, say) as one float64 array."""
     columns = [np.asarray(X[column]) for column in X.columns]
-    text = [
-        name for name, column in zip(names, columns, strict=True) if column.dtype.kind not in "fiub"
-    ]
+    _check_columns(
+        [name for name, column in zip(names, columns, strict=True) if not _real(column.dtype)]
+    )
+    return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _check_columns(text: list[str]) -> None:
+    """Refuse columns that are not numbers, given by their names."""
     if text:
         raise InputTypeError(
             f"X has columns that are not numbers: {_listing(text)}. "
             "Encode them (for example one-hot) or leave them out."
         )
-    return np.column_stack([column.astype(np.float64) for column in columns])
 
 
 def _check_double(X: Any) -> None:

@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from sparsebounds._array import Index
+from sparsebounds._array import HOST, Index
 from sparsebounds._errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
@@ -28,7 +28,8 @@ class Workspace:
 
     def __init__(self, program: Program) -> None:
         self._data = (program.matrix, program.y, program.weights, program.offset)
-        self.smooth: Smooth = smooth_part(program, program.matrix.home)
+        home = program.matrix.home if program.loss.portable else HOST
+        self.smooth: Smooth = smooth_part(program, home)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self.batches: list[Index] = []
         """The same as it was read: products of the same columns, batch by batch, are the same."""
@@ -56,6 +57,8 @@ class Workspace:
     def add(self, program: Program, features: Index) -> None:
         """Read more columns."""
         if len(features):
-            self.smooth.add(program.matrix.resident(features))
+            matrix = program.matrix
+            read = matrix.resident if program.loss.portable else matrix.columns
+            self.smooth.add(read(features))
             self.index = np.concatenate((self.index, features))
             self.batches.append(features)
