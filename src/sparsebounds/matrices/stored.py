@@ -61,11 +61,6 @@ class StoredMatrix(BlockMatrix):
     def by_columns(self) -> bool:
         return self.storage.tile[1] < self.shape[1]
 
-    def parts(self, least: int = 1) -> Iterator[Index]:
-        # Where each part costs a pass, few large ones.
-        most = 1 if self.by_columns else self.memory // (64 * self.shape[0])
-        return super().parts(max(least, most))
-
     def kept(self, keep: Mask) -> StoredMatrix:
         """The same file with its rows `keep` alone."""
         if self._keep is not None:
