@@ -30,7 +30,7 @@ import numpy as np
 from sparsebounds._array import Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds._validate import LARGEST
-from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at
+from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at, scored_together
 from sparsebounds.bounds.lower import best_eta, best_sum_up, budget_eta, ridge_gains, squares_up
 from sparsebounds.bounds.screening import screen_at
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
@@ -49,14 +49,18 @@ def enclosed(program: Program, level: float | None = None, duals: Sequence[Vecto
     """The convex program of a non-convex one on its certified box; a convex one as it is.
 
     `level` is the objective of a model, rounded up (default: that of the model without features).
-    `duals` are dual vectors per sample that tighten the box, one after the other.
+    `duals` are dual vectors per sample that tighten the box, one after the other. A pass over X
+    for each box, and one for the scores of all of them (in memory, one each).
     """
     if program.loss.convex:
         return program
     level = null_up(program) if level is None else level
     convex = program.with_box(first_box(program, level))
-    for t in duals:
-        convex = program.with_box(tighter_box(program, convex, dual_point_at(convex, t), level))
+    if len(duals):
+        # Scores depend on the dual vector alone, and not on the box.
+        for t, *scores in zip(duals, *scored_together(program, np.stack(duals)), strict=True):
+            point = dual_point_at(convex, t, *scores)
+            convex = program.with_box(tighter_box(program, convex, point, level))
     return convex
 
 
