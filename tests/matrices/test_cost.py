@@ -83,7 +83,7 @@ def test_forty_megabytes_of_float32_need_no_copy(order: Any) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 15 * MEGABYTE
-    assert np.shares_memory(matrix._array, X)
+    assert np.shares_memory(matrix.array, X)
     column = X[0].astype(np.float64)
     np.testing.assert_allclose(scores, n * column, rtol=1e-12)
     np.testing.assert_allclose(norms, np.sqrt(n) * np.abs(column), rtol=1e-12)

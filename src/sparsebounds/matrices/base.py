@@ -170,9 +170,14 @@ class Matrix(ABC):
         every, width = np.arange(self.shape[1]), max(least, PART // self.shape[0])
         return (every[i : i + width] for i in range(0, len(every), width))
 
-    def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
-        """X[:, index] w and a bound of its rounding error, elementwise."""
-        block = self.columns(index)
+    def image(
+        self, index: Index, w: Vector, columns: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """X[:, index] w and a bound of its rounding error, elementwise.
+
+        `columns` are columns(index) where they are at hand.
+        """
+        block = self.columns(index) if columns is None else columns
         slack = gamma(len(index) + 1 + self.entry_roundings)
         magnitude = up(np.abs(block) @ np.abs(w))
         radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))

@@ -93,12 +93,14 @@ class StoredMatrix(BlockMatrix):
                     yield at, merged.pop(at)
 
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
-        if not self.storage.gathers:
-            super()._read(index, out, places)
-            return
         tallest = max(rows.stop - rows.start for rows in self._slices)
         step = max(1, self._largest // (tallest * self.storage.dtype.itemsize))
         pieces = [slice(k, k + step) for k in range(0, len(index), step)]
+        touched = sum(self.storage.touched(index[piece]) for piece in pieces)
+        if not self.storage.gathers or touched > 1.0:
+            # Whole blocks once, rather than the same pages for one piece after the other.
+            super()._read(index, out, places)
+            return
         wanted = list(product(range(len(self.rows)), pieces))
         meter = Meter(len(wanted))
         with closing(ahead(partial(self._columns, i, index[piece]) for i, piece in wanted)) as read:

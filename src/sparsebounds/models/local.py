@@ -165,7 +165,13 @@ class LocalSearch(Search):
         return np.sort(np.argsort(-score, kind="stable")[:150])
 
     def _widen(self, pool: Index) -> None:
-        self.pool = pool.astype(np.int64)
+        """Go on with a larger pool; only what is new in it is read."""
+        fresh = np.setdiff1d(pool, self.pool)
+        if len(fresh) == 0:
+            return
+        both = np.concatenate((self.pool, fresh))
+        order = np.argsort(both)
+        columns = np.concatenate((self._columns, self.program.matrix.columns(fresh)), axis=1)
+        self.pool, self._columns = both[order], columns[:, order]
         self.fixed = ~self.program.free[self.pool]
-        self._columns = self.program.matrix.columns(self.pool)
         self._last = None
