@@ -20,7 +20,7 @@ import numpy as np
 from sparsebounds._array import Vector
 from sparsebounds._proof import certificate_from
 from sparsebounds._solution import Solution, SolutionStats
-from sparsebounds.bounds import dual_point_at, enclosed, screen_at
+from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.models import as_returned
 from sparsebounds.models.local import LocalSearch
 from sparsebounds.program import Program
@@ -78,7 +78,7 @@ def tighten(
         if late() or gap <= tol * max(abs(level), 1e-300):
             break
         cut = [*duals, found.point.t]
-        smaller = enclosed(program, level, cut)
+        smaller = program.with_box(tighter_box(program, convex, found.point, level))
         relaxed = relax(smaller, tol, start=found, time_limit=left(), callback=callback)
         steps += relaxed.stats.newton_steps
         if not relaxed.lower > bounds[-1]:
@@ -135,9 +135,11 @@ def solve_nonconvex(
         )
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
-        certificate = certificate_from(program, points, model, found.duals)
+        # As whoever verifies makes it, to the last digit.
         convex = enclosed(program, model.value, found.duals)
-        screened = screen_at(convex, dual_point_at(convex, points[0].t), model.value)
+        certificate = certificate_from(program, points, model, found.duals, convex)
+        best = dual_point_at(convex, points[0].t, points[0].scores)
+        screened = screen_at(convex, best, model.value)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,

@@ -14,18 +14,24 @@ from sparsebounds.program import Program
 
 
 def certificate_from(
-    program: Program, points: list[DualPoint], model: Model, boxes: Sequence[Vector] = ()
+    program: Program,
+    points: list[DualPoint],
+    model: Model,
+    boxes: Sequence[Vector] = (),
+    convex: Program | None = None,
 ) -> Certificate:
     """The certificate that these dual points prove together, with the model's upper side.
 
     For a non-convex loss they are evaluated again on the box that the model's value justifies, cut
-    by the dual vectors `boxes`: the box that whoever verifies arrives at.
+    by the dual vectors `boxes`: the box that whoever verifies arrives at. `convex` is the program
+    on that box where it is at hand.
     """
-    convex = enclosed(program, model.value, boxes)
+    if convex is None:
+        convex = enclosed(program, model.value, boxes)
     if convex is not program:
+        points = [dual_point_at(convex, point.t, point.scores) for point in points]
         # At 0 the bound is the least loss on the box, which a poor dual vector may fall short of.
-        vectors = [*(point.t for point in points), np.zeros(program.n)]
-        points = [dual_point_at(convex, t) for t in vectors]
+        points.append(dual_point_at(convex, np.zeros(program.n), np.zeros(program.m)))
     lower, duals, leaves = best_leaves(convex, points)
     return Certificate.build(program, duals, leaves, model.w, model.b, lower=lower, boxes=boxes)
 

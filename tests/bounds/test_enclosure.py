@@ -193,3 +193,33 @@ def _random_models(
         b = float(rng.normal() * 10.0 ** rng.uniform(-1, 1.5)) if program.fit_intercept else 0.0
         found.append((objective_up(program, w, b), w, b))
     return found
+
+
+@pytest.mark.parametrize("chunks", [(2, -1), (-1, 1), (2, 2)])
+@pytest.mark.parametrize(("loss", "form", "intercept"), CASES[::9])
+def test_boxes_of_data_read_by_blocks(
+    loss: str, form: Form, intercept: bool, chunks: tuple[int, int]
+) -> None:
+    """The same promises where the largest terms are merged from blocks."""
+    import dask.array as da
+
+    seed = 9000 + CASES.index((loss, form, intercept))
+    X, y, options = random_case(seed, loss, form, intercept, columns=5)
+    here = Program(X, y, **options)
+    program = Program(da.from_array(X, chunks=chunks), y, **options)
+    models = _random_models(here, np.random.default_rng(seed), 60)
+    level = float(np.quantile([value for value, _, _ in models], 0.3))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RelaxationWarning)
+        best = best_found(here, starts=1)
+        relaxed = sb.relax(program)
+        assert relaxed.lower <= best
+        cut = enclosed(program, best, [relaxed.point.t, relaxed.point.t])
+        assert sb.relax(cut).lower <= best
+        convex = enclosed(program, level)
+        boxes = [convex.box, tighter_box(program, convex, sb.relax(convex).point, level)]
+    for value, w, _ in models:
+        z = here.matrix.columns(np.arange(here.m)) @ w
+        for box in boxes:
+            assert box is not None
+            assert value > level or np.all((box.low <= z) & (z <= box.high))

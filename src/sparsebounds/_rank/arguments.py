@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Integral
 
@@ -14,6 +15,10 @@ from sparsebounds.program import Program
 
 MOST_RANKS = 50
 """Ranks tried where none are named."""
+
+
+FEW = 4
+"""Passes over X that an SVD may take."""
 
 
 def chosen_method(program: Program, method: str | None, basis: Vector | None) -> Method:
@@ -31,6 +36,16 @@ def chosen_method(program: Program, method: str | None, basis: Vector | None) ->
     if program.matrix.sparse:
         raise InputError(
             "method='svd' would fill the sparse X; pass method='randomized', or a dense X."
+        )
+    n, m = program.n, program.m
+    room = program.matrix.room
+    # A part needs n columns, or all of them; each costs a pass where columns do.
+    passes = 1 if room is None or program.matrix.by_columns else math.ceil(m / max(1, room))
+    if room is not None and (room < min(n, m) or passes > FEW):
+        raise InputError(
+            f"method='svd' would read all of X {passes} times, {min(n, m)} columns or more at a "
+            "time, and its memory holds too few of them; pass method='randomized', or open X with "
+            "more memory."
         )
     return "svd"
 

@@ -90,25 +90,37 @@ def scored(program: Program, t: Vector) -> Vector:
     return scores
 
 
-def dual_point_at(program: Program, t: Vector, scores: Vector | None = None) -> DualPoint:
+def scored_together(program: Program, t: Vector) -> tuple[Vector, Vector]:
+    """`scored` for every row of t, in one pass where X is read by blocks; bounds of the errors.
+
+    These bound the error of the inner products, before the division by the mass.
+    """
+    weighted = program.weights * t
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = program.matrix.scores_many(weighted) / program.mass
+        return scores, program.matrix.score_radius_many(weighted)
+
+
+def dual_point_at(
+    program: Program, t: Vector, scores: Vector | None = None, inner: Vector | None = None
+) -> DualPoint:
     """The dual point at t, which must lie in the domain already (as `repair` leaves it).
 
-    `scores` are those that `scored` returned for this t, where they are at hand.
+    `scores` are those that `scored` returned for this t, where they are at hand, or
+    `scored_together`, with its bounds `inner`.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scores is None:
             scores = scored(program, t)
-        return _enclosed(program, t, scores, program.matrix.score_radius(program.weights * t))
+        if inner is None:
+            inner = program.matrix.score_radius(program.weights * t)
+        return _enclosed(program, t, scores, inner)
 
 
 def dual_points_at(program: Program, t: Vector) -> Iterator[DualPoint]:
     """`dual_point_at` for every row of t, scored together; last digits may differ."""
-    weighted = program.weights * t
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = program.matrix.scores_many(weighted) / program.mass
-        radius = program.matrix.score_radius_many(weighted)
-    for row, score, inner in zip(t, scores, radius, strict=True):
-        yield _enclosed(program, row, score, inner)
+    for row, scores, inner in zip(t, *scored_together(program, t), strict=True):
+        yield _enclosed(program, row, scores, inner)
 
 
 def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> DualPoint:

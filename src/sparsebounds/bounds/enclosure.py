@@ -30,11 +30,12 @@ import numpy as np
 from sparsebounds._array import Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds._validate import LARGEST
-from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at
+from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at, scored_together
 from sparsebounds.bounds.lower import best_eta, best_sum_up, budget_eta, ridge_gains, squares_up
 from sparsebounds.bounds.screening import screen_at
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
+from sparsebounds.matrices.largest import RowTerms
 from sparsebounds.program import Program
 
 SHARES = (1.02, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -48,14 +49,18 @@ def enclosed(program: Program, level: float | None = None, duals: Sequence[Vecto
     """The convex program of a non-convex one on its certified box; a convex one as it is.
 
     `level` is the objective of a model, rounded up (default: that of the model without features).
-    `duals` are dual vectors per sample that tighten the box, one after the other.
+    `duals` are dual vectors per sample that tighten the box, one after the other. A pass over X
+    for each box, and one for the scores of all of them (in memory, one each).
     """
     if program.loss.convex:
         return program
     level = null_up(program) if level is None else level
     convex = program.with_box(first_box(program, level))
-    for t in duals:
-        convex = program.with_box(tighter_box(program, convex, dual_point_at(convex, t), level))
+    if len(duals):
+        # Scores depend on the dual vector alone, and not on the box.
+        for t, *scores in zip(duals, *scored_together(program, np.stack(duals)), strict=True):
+            point = dual_point_at(convex, t, *scores)
+            convex = program.with_box(tighter_box(program, convex, point, level))
     return convex
 
 
@@ -133,51 +138,21 @@ def _rows(
     most: int,
     budget: float,
 ) -> tuple[Vector, Vector]:
-    """low_i <= x_i.w <= high_i over all supports: the largest terms, block by block."""
-    matrix, n = program.matrix, program.n
+    """low_i <= x_i.w <= high_i over all supports, from the largest terms: one pass."""
+    matrix = program.matrix
     # Entries are rounded themselves, and every term below a few times.
     grain = 2.0 * U * (matrix.entry_roundings + 8)
     error = error + grain * np.abs(center)
-    free = [_Largest(n, most, int(np.count_nonzero(open_))) for _ in range(3)]
-    fixed = np.zeros((3, n))
-    for part in matrix.parts():
-        block = matrix.columns(part)
-        shift, slack = block * center[part], np.abs(block) * error[part]
-        terms = (shift + slack, slack - shift, block * block / curvature[part])
-        inside, chosen = program.always[part], open_[part]
-        for i, term in enumerate(terms):
-            fixed[i] += np.sum(term[:, inside], axis=1)
-            free[i].add(np.maximum(term[:, chosen], 0.0))
-    above, below, size = (total + top.sums() for total, top in zip(fixed, free, strict=True))
+    few = most if most < np.count_nonzero(open_) else None
+    found = matrix.largest(RowTerms(center, error, curvature, program.always, open_, few))
+    above, below, size = found.sums
+    # A sum of at most m terms, in any order, errs by m roundings relative to their magnitudes.
     wide = 1.0 + 4.0 * U * (program.m + 16.0) + 4.0 * grain
     swing = np.sqrt(size * wide) * (math.sqrt(budget) * wide) * wide
     # Of the signed sums over features always in, relative to their magnitudes.
-    loose = (wide - 1.0) * (np.abs(above) + np.abs(below)) + 1e-290
-    if np.any(program.always):
-        block = np.abs(matrix.columns(np.flatnonzero(program.always)))
-        loose = loose + (wide - 1.0) * (block @ np.abs(center[program.always]))
+    loose = (wide - 1.0) * (np.abs(above) + np.abs(below) + found.fixed[3]) + 1e-290
     low, high = -(below + loose + swing), above + loose + swing
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
-
-
-class _Largest:
-    """The sum of the largest few numbers of each row, of columns that come in blocks."""
-
-    def __init__(self, n: int, most: int, total: int) -> None:
-        self._most, self._all = most, most >= total
-        self._kept = np.zeros((n, 1 if self._all else most))
-
-    def add(self, block: Vector) -> None:
-        if self._all:
-            self._kept[:, 0] += np.sum(block, axis=1)
-        elif self._most and block.shape[1]:
-            joint = np.concatenate((self._kept, block), axis=1)
-            cut = joint.shape[1] - self._most
-            self._kept = np.partition(joint, cut, axis=1)[:, cut:]
-
-    def sums(self) -> Vector:
-        total: Vector = np.sum(self._kept, axis=1)
-        return total
 
 
 def _finished(

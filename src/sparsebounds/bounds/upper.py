@@ -23,17 +23,19 @@ def weighted_mean_up(program: Program, values: Vector) -> float:
     return up(total / (down(program.mass) if total >= 0 else up(program.mass)))
 
 
-def objective_up(program: Program, w: Vector, b: float = 0.0) -> float:
+def objective_up(
+    program: Program, w: Vector, b: float = 0.0, columns: Vector | None = None
+) -> float:
     """A float at least the exact objective at (w, b) on the program's own columns.
 
     inf where the model breaks a constraint, checked exactly, or has an intercept that the
-    program does not.
+    program does not. `columns` are program.matrix.columns(flatnonzero(w)) where they are at hand.
     """
     if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
     support = np.flatnonzero(w)
     with np.errstate(over="ignore", invalid="ignore"):
-        z, radius = program.matrix.image(support, w[support])
+        z, radius = program.matrix.image(support, w[support], columns)
         for shift in (b, program.offset):
             if shift is not None:
                 z = z + shift

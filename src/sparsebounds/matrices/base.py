@@ -16,6 +16,7 @@ import numpy as np
 from sparsebounds._array import HOST, Array, Home, Index, Mask, Vector
 from sparsebounds._errors import InputError
 from sparsebounds._rounding import TINY, gamma, norm_up, up
+from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words, seeded
 
 PART = 1 << 22
@@ -151,14 +152,32 @@ class Matrix(ABC):
             out[at] = np.einsum("ij,ij,i->j", rest, rest, weights)
         return out
 
+    def largest(self, terms: RowTerms) -> RowSums:
+        """The sums of the largest terms in each row: one pass, block by block."""
+        total = RowSums.none(self.shape[0], terms.most)
+        used, width = terms.used, max(1, PART // self.shape[0])
+        for part in (used[i : i + width] for i in range(0, len(used), width)):
+            total += terms.at(part).of(self.columns(part))
+        return total
+
+    @property
+    def room(self) -> int | None:
+        """Columns that may be held in memory at a time; None: all, where X is."""
+        return None
+
     def parts(self, least: int = 1) -> Iterator[Index]:
         """All columns, `least` at a time or as many as fit into a block."""
         every, width = np.arange(self.shape[1]), max(least, PART // self.shape[0])
         return (every[i : i + width] for i in range(0, len(every), width))
 
-    def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
-        """X[:, index] w and a bound of its rounding error, elementwise."""
-        block = self.columns(index)
+    def image(
+        self, index: Index, w: Vector, columns: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """X[:, index] w and a bound of its rounding error, elementwise.
+
+        `columns` are columns(index) where they are at hand.
+        """
+        block = self.columns(index) if columns is None else columns
         slack = gamma(len(index) + 1 + self.entry_roundings)
         magnitude = up(np.abs(block) @ np.abs(w))
         radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))

@@ -26,6 +26,7 @@ from sparsebounds._rounding import row_norms_up, up
 from sparsebounds.matrices.base import Matrix, inner_product_radii, inner_product_radius
 from sparsebounds.matrices.cache import ColumnCache
 from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import SEEDS, Words, seeded
 
 Work: TypeAlias = Callable[[Matrix], Any]
@@ -57,6 +58,7 @@ class BlockMatrix(Matrix):
         self.shape = (self.rows[-1].stop, self.cols[-1].stop)
         self.passes = 0.0
         self._cache = ColumnCache(self.shape, cache, dtype)
+        self._room = cache // (8 * self.shape[0])
         self._expected: Vector | None = None
 
     @property
@@ -198,6 +200,24 @@ class BlockMatrix(Matrix):
             out[places[j]] = part
         return out
 
+    def largest(self, terms: RowTerms) -> RowSums:
+        if len(self._cache.missing(terms.used)) == 0:
+            return super().largest(terms)
+        found = [RowSums.none(rows.stop - rows.start, None) for rows in self.rows]
+        plan = partial(_largest, terms=terms, cols=self.cols)
+        for i, part in self._fold(plan, operator.add, "columns"):
+            found[i] = part.closed()
+        return RowSums.stacked(found)
+
+    @property
+    def room(self) -> int:
+        return self._room
+
+    def parts(self, least: int = 1) -> Iterator[Index]:
+        # Each may cost a pass: few, as wide as the budget allows.
+        every, width = np.arange(self.shape[1]), max(least, self.room, 1)
+        return (every[i : i + width] for i in range(0, len(every), width))
+
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
         """Write columns to places in `out`, from every block that holds some of them."""
         inside = self._places(index)
@@ -265,6 +285,12 @@ def _misfits(
     return methodcaller("misfits", left[rows[i]], right[j], weights[rows[i]], local[j])
 
 
+def _largest(_: int, j: int, terms: RowTerms, cols: list[slice]) -> Work | None:
+    here = terms.at(cols[j])
+    # The only blocks of their rows send sums, not terms.
+    return partial(_tops, terms=here, last=len(cols) == 1) if len(here.used) else None
+
+
 # Work, and how its results are merged.
 
 
@@ -278,6 +304,11 @@ def _both(one: tuple[Vector, Words], other: tuple[Vector, Words]) -> tuple[Vecto
     return up(up(np.hypot(one[0], other[0]))), one[1] + other[1]
 
 
+def _tops(block: Matrix, terms: RowTerms, last: bool) -> RowSums:
+    found = block.largest(terms)
+    return found.closed() if last else found
+
+
 def _taken(matrix: Matrix, *, block: int, local: Index) -> list[tuple[int, Vector]]:
     return [(block, matrix.columns(local))]
 
@@ -285,6 +316,8 @@ def _taken(matrix: Matrix, *, block: int, local: Index) -> list[tuple[int, Vecto
 def _moments(block: Matrix, weights: Vector) -> tuple[float, Vector, Vector]:
     """The share of these rows, and mean and spread of the columns in them."""
     share = float(np.sum(weights))
+    if share == 0.0:
+        return 0.0, np.zeros(block.shape[1]), np.zeros(block.shape[1])
     mean, spread = block.moments(weights / share)
     return share, mean, share * spread
 
@@ -294,6 +327,8 @@ def _pooled(
 ) -> tuple[float, Vector, Vector]:
     """Moments of two sets of rows, from those of each (Chan, Golub and LeVeque)."""
     share = one[0] + other[0]
+    if share == 0.0:
+        return one
     apart = other[1] - one[1]
     mean = one[1] + (other[0] / share) * apart
     return share, mean, one[2] + other[2] + (one[0] * other[0] / share) * apart**2

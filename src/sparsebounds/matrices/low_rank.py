@@ -57,7 +57,10 @@ class LowRankMatrix(Matrix):
         self.passes += len(index) / self.shape[1]
         return np.asarray(self.left @ self.right[:, index])
 
-    def image(self, index: Index, w: Vector) -> tuple[Vector, Vector]:
+    def image(
+        self, index: Index, w: Vector, columns: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        # Of the factors: columns are rounded already.
         self.passes += len(index) / self.shape[1]
         block, count = self.right[:, index], len(index)
         slack = gamma(count + self.rank)

@@ -6,11 +6,14 @@ Scores: (x_j.a - center_j sum(a)) / scale_j.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sparsebounds._array import Array, Home, Index, Vector
 from sparsebounds._rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words
 
 
@@ -117,6 +120,16 @@ class StandardizedMatrix(Matrix):
         wider = np.column_stack((left, np.ones(len(left))))
         found = self.base.misfits(wider, np.vstack((scale * right, center)), weights, index)
         return found / scale**2
+
+    def largest(self, terms: RowTerms) -> RowSums:
+        return self.base.largest(terms.below(self.center, self.scale))
+
+    @property
+    def room(self) -> int | None:
+        return self.base.room
+
+    def parts(self, least: int = 1) -> Iterator[Index]:
+        return self.base.parts(least)
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = self.base.moments(weights)

@@ -61,11 +61,6 @@ class StoredMatrix(BlockMatrix):
     def by_columns(self) -> bool:
         return self.storage.tile[1] < self.shape[1]
 
-    def parts(self, least: int = 1) -> Iterator[Index]:
-        # Where each part costs a pass, few large ones.
-        most = 1 if self.by_columns else self.memory // (64 * self.shape[0])
-        return super().parts(max(least, most))
-
     def kept(self, keep: Mask) -> StoredMatrix:
         """The same file with its rows `keep` alone."""
         if self._keep is not None:
@@ -100,12 +95,14 @@ class StoredMatrix(BlockMatrix):
         self.storage.check()
 
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
-        if not self.storage.gathers:
-            super()._read(index, out, places)
-            return
         tallest = max(rows.stop - rows.start for rows in self._slices)
         step = max(1, self._largest // (tallest * self.storage.dtype.itemsize))
         pieces = [slice(k, k + step) for k in range(0, len(index), step)]
+        touched = sum(self.storage.touched(index[piece]) for piece in pieces)
+        if not self.storage.gathers or touched > 1.0:
+            # Whole blocks once, rather than the same pages for one piece after the other.
+            super()._read(index, out, places)
+            return
         wanted = list(product(range(len(self.rows)), pieces))
         meter = Meter(len(wanted))
         self.storage.check()

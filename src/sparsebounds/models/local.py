@@ -157,15 +157,21 @@ class LocalSearch(Search):
         """Columns whose squares go with the response's: for losses that have no surrogate."""
         program = self.program
         size = program.F.p * np.abs(program.y)
-        score = np.zeros(program.m)
-        for part in program.matrix.parts():
-            block = program.matrix.columns(part) ** 2
-            score[part] = (size @ block) / (program.F.p @ block + 1e-300)
-        score[~program.free] = 0.0
+        size = size / max(float(np.sum(size)), 1e-300)
+        weighted, plain = (
+            mean**2 + spread for mean, spread in map(program.matrix.moments, (size, program.F.p))
+        )
+        score = np.where(program.free, weighted / (plain + 1e-300), 0.0)
         return np.sort(np.argsort(-score, kind="stable")[:150])
 
     def _widen(self, pool: Index) -> None:
-        self.pool = pool.astype(np.int64)
+        """Go on with a larger pool; only what is new in it is read."""
+        fresh = np.setdiff1d(pool, self.pool)
+        if len(fresh) == 0:
+            return
+        both = np.concatenate((self.pool, fresh))
+        order = np.argsort(both)
+        columns = np.concatenate((self._columns, self.program.matrix.columns(fresh)), axis=1)
+        self.pool, self._columns = both[order], columns[:, order]
         self.fixed = ~self.program.free[self.pool]
-        self._columns = self.program.matrix.columns(self.pool)
         self._last = None

@@ -111,7 +111,8 @@ def refit(
     w = np.zeros(program.m)
     w[support] = point.w
     w = inside_ball(program, w)
-    return Model(objective_up(program, w, point.b), w, point.b, eta)
+    value = objective_up(program, w, point.b, columns[:, w[support] != 0.0])
+    return Model(value, w, point.b, eta)
 
 
 def local_refit(
@@ -124,7 +125,8 @@ def local_refit(
         w = np.zeros(program.m)
         w[support] = nonzeros
         w = inside_ball(program, w)
-        found.append(Model(objective_up(program, w, b), w, b, eta))
+        value = objective_up(program, w, b, columns[:, w[support] != 0.0])
+        found.append(Model(value, w, b, eta))
     return min(found, key=lambda model: model.value)
 
 
