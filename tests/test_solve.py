@@ -177,3 +177,17 @@ def test_solutions_know_their_primalization_and_gap_bounds() -> None:
     fresh = replace(found, program=None)
     with pytest.raises(ValueError, match=r"sb.gap_bounds\(program, solution.relaxation\)"):
         _ = fresh.bounds
+
+
+def test_an_interrupted_search_returns_its_best_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = make_correlated(60, 80, nonzeros=6, random_state=0)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsebounds.models.search.Search.improve", interrupted)
+    found = sb.solve(data.X, data.y, k=4, ridge=0.01)
+    assert "The search was interrupted: a longer one may find a better model." in found.message
+    assert found.certificate.verify(data.X, data.y)

@@ -164,6 +164,8 @@ def solve_program(
                 certificate = Certificate.build(
                     program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
                 )
+        if wide and not unfinished and (relaxed.interrupted or models.interrupted):
+            unfinished = " The search was interrupted: a longer one may find a better model."
         screened = screen_at(program, relaxed.point, model.value)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,

@@ -22,9 +22,7 @@ from sklearn import get_config
 from sparsebounds._array import Index, Vector, namespace, to_numpy
 from sparsebounds._errors import InputError
 from sparsebounds.matrices import Matrix, as_matrix
-
-ON_DISK = ("zarr", "h5py")
-"""Libraries whose arrays lie in files."""
+from sparsebounds.matrices.opening import on_disk
 
 
 def stays(X: Any) -> bool:
@@ -32,11 +30,6 @@ def stays(X: Any) -> bool:
     if isinstance(X, (Matrix, np.memmap)) or on_disk(X):
         return True
     return bool(is_array_api_obj(X)) and not is_numpy_array(X)
-
-
-def on_disk(X: Any) -> bool:
-    """Whether X is an array of a library for files."""
-    return any(kind.__module__.split(".")[0] in ON_DISK for kind in type(X).__mro__)
 
 
 def response(y: Any) -> Any:

@@ -16,7 +16,7 @@ from array_api_compat import device
 from sparsebounds._array import Abroad, Array, Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
 from sparsebounds.matrices.dense import DenseMatrix
-from sparsebounds.matrices.sums import ColumnSums, float64_blocks
+from sparsebounds.matrices.sums import ColumnSums, PlainSums, float64_blocks
 from sparsebounds.matrices.words import Words
 
 
@@ -106,4 +106,4 @@ def column_sums(array: Array, home: Abroad) -> ColumnSums:
         from sparsebounds.matrices.kernels import FusedSums
 
         return FusedSums(array)
-    return ColumnSums(array, home)
+    return PlainSums(array, home)

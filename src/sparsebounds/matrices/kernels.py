@@ -16,7 +16,6 @@ import triton
 import triton.language as tl
 
 from sparsebounds._array import Array, Vector
-from sparsebounds.matrices.sums import ColumnSums
 from sparsebounds.matrices.words import Words
 
 DEEP = 1024
@@ -94,7 +93,7 @@ def _word_sums(
     tl.store(out + tl.program_id(1).to(tl.int64) * m + j, tl.sum(total, axis=0), mask=here)
 
 
-class FusedSums(ColumnSums):
+class FusedSums:
     """`ColumnSums` of a torch tensor on a CUDA device, or of what shares memory with one."""
 
     def __init__(self, array: Array) -> None:

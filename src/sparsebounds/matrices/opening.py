@@ -18,6 +18,9 @@ from sparsebounds.matrices.sizes import byte_count
 from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage, check_open
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
+ON_DISK = ("zarr", "h5py")
+"""Libraries whose arrays lie in files."""
+
 
 def open_matrix(
     source: Any,
@@ -65,7 +68,12 @@ def is_stored(X: Any) -> bool:
     """Whether X is an array that is to be read by blocks."""
     if isinstance(X, np.memmap):
         return X.ndim == 2 and X.nbytes > MEMORY
-    return type(X).__module__.split(".")[0] in ("zarr", "h5py")
+    return on_disk(X)
+
+
+def on_disk(X: Any) -> bool:
+    """Whether X is an array of a library for files."""
+    return any(kind.__module__.split(".")[0] in ON_DISK for kind in type(X).__mro__)
 
 
 def storage_of(array: Any) -> Storage:

@@ -11,6 +11,7 @@ of float64 a product (and one a power), in whatever order they sum.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 
@@ -21,14 +22,25 @@ BLOCK = 1 << 26
 """Entries converted to float64 at a time: 512 MiB."""
 
 
-class ColumnSums:
+class ColumnSums(Protocol):
     """Sums over the rows of one array; vectors go in and come out as NumPy's."""
+
+    def powers(self, a: Vector, power: int = 1, center: Vector | None = None) -> Vector:
+        """sum_i a_i (x_ij - center_j)^power, one number a column."""
+        ...
+
+    def words(self, rows: Words) -> Words:
+        """sum_i rows_si words(x_ij) mod 2^64: one row for each of `rows`."""
+        ...
+
+
+class PlainSums:
+    """`ColumnSums` by the library's own operations."""
 
     def __init__(self, array: Array, home: Abroad) -> None:
         self._array, self._home = array, home
 
     def powers(self, a: Vector, power: int = 1, center: Vector | None = None) -> Vector:
-        """sum_i a_i (x_ij - center_j)^power, one number a column."""
         weights, sums = self._home.bring(a), []
         for part, block in float64_blocks(self._array):
             if center is not None:
@@ -37,7 +49,6 @@ class ColumnSums:
         return np.concatenate(sums)
 
     def words(self, rows: Words) -> Words:
-        """sum_i rows_si words(x_ij) mod 2^64: one row for each of `rows`."""
         total = np.empty((len(rows), self._array.shape[1]), dtype=np.uint64)
         # Products and sums of signed integers that wrap have the bits of unsigned ones.
         signed = [self._home.bring(row.view(np.int64)) for row in rows]

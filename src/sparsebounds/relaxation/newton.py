@@ -186,7 +186,7 @@ def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
 
 
 def _without(factor: Vector, solution: Vector, out: Mask) -> Vector:
-    """The solution with some coordinates held at 0, from that of the whole system.
+    """The solution with some coordinates held at 0, from that of the whole system; NaN: none.
 
     With Z the columns of the inverse at these coordinates: solution - Z (Z_out)^-1 solution_out.
     """
@@ -194,7 +194,10 @@ def _without(factor: Vector, solution: Vector, out: Mask) -> Vector:
     units = np.zeros((len(solution), len(places)), order="F")
     units[places, np.arange(len(places))] = 1.0
     Z, _ = lapack.dpotrs(factor, units, lower=1, overwrite_b=1)
-    moved: Vector = solution - Z @ np.linalg.solve(Z[places], solution[places])
+    _, share, failed = lapack.dposv(Z[places], solution[places], lower=1)
+    if failed:
+        return np.full(len(solution), np.nan)
+    moved: Vector = solution - Z @ share
     moved[places] = 0.0
     return moved
 
