@@ -126,7 +126,7 @@ def processes() -> Iterator[None]:
 
 
 def measure(
-    gib: float, by_columns: bool, verify: bool
+    gib: float, by_columns: bool, ridge: float, verify: bool
 ) -> tuple[list[tuple[str, str]], list[Verdict]]:
     """Rows of the table, and the bars."""
     X = problem(gib, by_columns)
@@ -149,7 +149,7 @@ def measure(
         y = response(X)
         scoring = timed(lambda: DaskMatrix(X).scores(y))[0]
         pass_of("one pass, scores", scoring)
-        first, program = timed(lambda: Program(X, y, k=K, ridge=RIDGE))
+        first, program = timed(lambda: Program(X, y, k=K, ridge=ridge))
         pass_of("first pass, norms and checksums", first)
         seconds, found = timed(lambda: solve_program(program))
         passes = program.matrix.passes
@@ -176,6 +176,7 @@ def measure(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--gib", type=float, default=64.0)
+    parser.add_argument("--ridge", type=float, default=RIDGE, help="smaller: harder")
     parser.add_argument("--columns", action="store_true", help="chunks of columns, not of rows")
     parser.add_argument("--processes", action="store_true", help="two worker processes")
     parser.add_argument("--verify", action="store_true", help="check the certificate as well")
@@ -185,11 +186,11 @@ def main() -> None:
         processes() if options.processes else dask.config.set(scheduler="threads", num_workers=2)
     )
     with scheduler:
-        rows, verdicts = measure(options.gib, options.columns, options.verify)
+        rows, verdicts = measure(options.gib, options.columns, options.ridge, options.verify)
     who = "Two worker processes" if options.processes else "Two threads"
     where = machine.describe(("sparsebounds", "numpy", "dask", "distributed"))
     page = Page(
-        title=f"A problem larger than memory: {who.lower()}, k = {K}, ridge {RIDGE}",
+        title=f"A problem larger than memory: {who.lower()}, k = {K}, ridge {options.ridge}",
         caption=" ".join(__doc__.split("\n\n")[1].split()),
         header=("what", "measured"),
         lines=rows,
