@@ -183,14 +183,14 @@ def test_columns_in_the_cache_are_not_read_again() -> None:
 
 def test_rows_that_are_one_block_send_their_sums_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[RowSums] = []
-    fold = DaskMatrix._fold
+    fold = DaskMatrix.fold
 
     def listening(self: DaskMatrix, *args: Any) -> Any:
         for i, part in fold(self, *args):
             found.append(part)
             yield i, part
 
-    monkeypatch.setattr(DaskMatrix, "_fold", listening)
+    monkeypatch.setattr(DaskMatrix, "fold", listening)
     for chunks, kept in (((5, M), 1), ((N, 6), 4)):
         found.clear()
         DaskMatrix(da.from_array(entries(), chunks=chunks)).largest(asked(0, 4))

@@ -2,7 +2,7 @@
 
 X is cut into rows of blocks and columns of blocks. Everything asked of it is asked of each block,
 a matrix in its own right, and merged: sums over the rows of blocks for scores, over the columns of
-blocks for products X w. How blocks are read, by whom and in which order, is left to `_fold`.
+blocks for products X w. How blocks are read, by whom and in which order, is left to `fold`.
 
 The first pass takes norms and checksums together. Columns once read are kept, within limits: where
 blocks hold many columns, reading a few again costs as much as a pass.
@@ -68,7 +68,7 @@ class BlockMatrix(Matrix):
         return max(few, min(4 * few, self._cache.most // 2))
 
     @abstractmethod
-    def _fold(
+    def fold(
         self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
     ) -> Iterator[tuple[int, Any]]:
         """Do the work of a plan; merge results, in any order, along the rows or the columns.
@@ -83,7 +83,7 @@ class BlockMatrix(Matrix):
         """Norms and checksums."""
         norms, sums = np.empty(self.shape[1]), np.zeros(SEEDS, dtype=np.uint64)
         plan = partial(_surveys, rows=self.rows, cols=self.cols)
-        for j, (part, total) in self._fold(plan, _both, "rows"):
+        for j, (part, total) in self.fold(plan, _both, "rows"):
             norms[self.cols[j]] = part
             sums += total
         return norms, sums
@@ -99,7 +99,7 @@ class BlockMatrix(Matrix):
     def scores(self, a: Vector) -> Vector:
         out = np.empty(self.shape[1])
         plan = partial(_by_rows, method="scores", array=a, rows=self.rows)
-        for j, part in self._fold(plan, operator.add, "rows"):
+        for j, part in self.fold(plan, operator.add, "rows"):
             out[self.cols[j]] = part
         return out
 
@@ -109,7 +109,7 @@ class BlockMatrix(Matrix):
     def scores_many(self, a: Vector) -> Vector:
         out = np.empty((len(a), self.shape[1]))
         plan = partial(_many, a=a, rows=self.rows)
-        for j, part in self._fold(plan, operator.add, "rows"):
+        for j, part in self.fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
 
@@ -152,28 +152,28 @@ class BlockMatrix(Matrix):
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])
         plan = partial(_pools, weights=weights, rows=self.rows)
-        for j, (_, center, squares) in self._fold(plan, _pooled, "rows"):
+        for j, (_, center, squares) in self.fold(plan, _pooled, "rows"):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
         return mean, spread
 
     def checksum(self, rows: Words, cols: Words) -> Words:
         total = np.zeros(len(rows), dtype=np.uint64)
         plan = partial(_sums, words=(rows, cols), rows=self.rows, cols=self.cols)
-        for _, part in self._fold(plan, operator.add, "rows"):
+        for _, part in self.fold(plan, operator.add, "rows"):
             total += part
         return total
 
     def combine(self, weights: Vector) -> Vector:
         out = np.empty((self.shape[0], weights.shape[1]))
         plan = partial(_by_columns, method="combine", array=weights, cols=self.cols)
-        for i, part in self._fold(plan, operator.add, "columns"):
+        for i, part in self.fold(plan, operator.add, "columns"):
             out[self.rows[i]] = part
         return out
 
     def project(self, basis: Vector) -> Vector:
         out = np.empty((basis.shape[1], self.shape[1]))
         plan = partial(_by_rows, method="project", array=basis, rows=self.rows)
-        for j, part in self._fold(plan, operator.add, "rows"):
+        for j, part in self.fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
 
@@ -196,7 +196,7 @@ class BlockMatrix(Matrix):
             weights=weights,
             rows=self.rows,
         )
-        for j, part in self._fold(plan, operator.add, "rows"):
+        for j, part in self.fold(plan, operator.add, "rows"):
             out[places[j]] = part
         return out
 
@@ -205,7 +205,7 @@ class BlockMatrix(Matrix):
             return super().largest(terms)
         found = [RowSums.none(rows.stop - rows.start, None) for rows in self.rows]
         plan = partial(_largest, terms=terms, cols=self.cols)
-        for i, part in self._fold(plan, operator.add, "columns"):
+        for i, part in self.fold(plan, operator.add, "columns"):
             found[i] = part.closed()
         return RowSums.stacked(found)
 
@@ -222,7 +222,7 @@ class BlockMatrix(Matrix):
         """Write columns to places in `out`, from every block that holds some of them."""
         inside = self._places(index)
         plan = partial(_takes, local=self._local(index, inside))
-        for i, found in self._fold(plan, operator.add, "columns"):
+        for i, found in self.fold(plan, operator.add, "columns"):
             for j, columns in found:
                 out[self.rows[i], places[inside[j]]] = columns
 

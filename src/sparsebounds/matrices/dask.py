@@ -88,7 +88,7 @@ class DaskMatrix(BlockMatrix):
         matrix.names = self.names
         return matrix
 
-    def _fold(
+    def fold(
         self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
     ) -> Iterator[tuple[int, Any]]:
         wanted = [

@@ -42,7 +42,7 @@ def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
     def plan(i: int, j: int) -> Callable[[Matrix], None]:
         return partial(_copied, to=X[stored.rows[i], stored.cols[j]])
 
-    for _ in stored._fold(plan, lambda *_: None, "rows"):
+    for _ in stored.fold(plan, lambda *_: None, "rows"):
         pass
     matrix = DeviceMatrix(X)
     matrix.names = stored.names

@@ -67,7 +67,7 @@ class StoredMatrix(BlockMatrix):
             raise InputError("Rows have been left out of this matrix already; open it again.")
         return StoredMatrix(self.storage, self.memory, keep)
 
-    def _fold(
+    def fold(
         self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
     ) -> Iterator[tuple[int, Any]]:
         grid = (range(len(self.rows)), range(len(self.cols)))
