@@ -522,7 +522,7 @@ def test_floats_are_viewed_not_copied(dtype: Any, view: Any) -> None:
     A = view(np.random.default_rng(3).normal(size=(8, 8)).astype(dtype))
     before = A.copy()
     program = pose(A, np.arange(float(len(A))), fit_intercept=True)
-    assert np.shares_memory(program.matrix._array, A)
+    assert np.shares_memory(program.matrix.array, A)
     program.objective(np.zeros(A.shape[1]))
     lower_bound(program, np.ones(len(A)))
     assert program.fingerprint
