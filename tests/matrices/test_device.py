@@ -144,8 +144,14 @@ def test_sparse_tensors_are_refused() -> None:
         Program(torch.eye(3).to_sparse(), np.zeros(3), k=1, ridge=1.0)
 
 
+def test_arrays_that_cannot_be_written_to_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsebounds.matrices.tables.is_jax_array", lambda _: True)
+    with pytest.raises(TypeError, match=r"JAX array .* torch.from_dlpack\(X\)"):
+        Program(array_api_strict.asarray(np.zeros((3, 2))), np.zeros(3), k=1, ridge=1.0)
+
+
 def test_a_device_without_float64_is_refused() -> None:
-    """As JAX is, by default, or Apple's: they would compute in float32, and prove nothing."""
+    """As Apple's is: it would compute in float32, and prove nothing."""
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     X = torch.zeros((3, 2), dtype=torch.float32)
     zeros = torch.zeros

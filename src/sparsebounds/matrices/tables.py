@@ -6,7 +6,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from array_api_compat import device, is_array_api_obj, is_dask_array, is_numpy_array
+from array_api_compat import (
+    device,
+    is_array_api_obj,
+    is_dask_array,
+    is_jax_array,
+    is_numpy_array,
+)
 
 from sparsebounds._array import Abroad, Mask, namespace, on_host, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
@@ -122,6 +128,11 @@ def _dask(X: Any, keep: Mask | None) -> Matrix:
 def _device(X: Any, keep: Mask | None) -> Matrix:
     xp = namespace(X)
     _check_dimensions(X.ndim)
+    if is_jax_array(X):
+        raise InputTypeError(
+            "X is a JAX array, which cannot be written to; pass torch.from_dlpack(X), which shares "
+            "its memory, or numpy.asarray(X)."
+        )
     if "sparse" in str(getattr(X, "layout", "")):
         raise InputTypeError(
             f"X is a sparse {type(X).__name__}, of which no bounds can be computed; pass "
