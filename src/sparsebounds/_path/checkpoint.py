@@ -3,7 +3,7 @@
 The file holds the points done (models, dual vectors, what is proved from which), the last relaxed
 point, the columns read and the supports that the beam goes on from. A walk that is taken up does
 what one that was never stopped would have done, number for number, on matrices whose products do
-not depend on the moment (those of a cluster may, in their last digits).
+not depend on the moment.
 
 Nothing proved rests on the file. Models are evaluated again. Dual vectors are scored again, many in
 a pass; as products taken together differ from single ones in last digits, a bound is kept if the

@@ -21,7 +21,7 @@ from sparsebounds._errors import CertificateError
 from sparsebounds._files import write_atomically
 from sparsebounds._html import block, interval
 from sparsebounds._version import __version__
-from sparsebounds.bounds import Node, bound_at, dual_point_at, enclosed, objective_up
+from sparsebounds.bounds import DualPoint, Node, bound_at, dual_point_at, enclosed, objective_up
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import StandardizedMatrix
@@ -246,7 +246,7 @@ class Certificate:
 
 def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:
     """The smallest bound of the leaves: one pass over X for each dual vector used."""
-    return leaf_bounds(program, duals, leaves)[0]
+    return _least(program, _points(program, duals, leaves), leaves)
 
 
 def leaf_bounds(
@@ -256,11 +256,20 @@ def leaf_bounds(
 
     reach_j lies between |x_j.a| and that plus twice the radius, in whatever order.
     """
-    points = {i: dual_point_at(program, duals[i]) for i in sorted({leaf.dual for leaf in leaves})}
-    lower = min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)
+    points = _points(program, duals, leaves)
     with np.errstate(invalid="ignore"):
         exact = {
             i: replace(point, reach=np.fmax(point.reach - 2.0 * point.radius, 0.0))
             for i, point in points.items()
         }
-    return lower, min(bound_at(program, exact[leaf.dual], leaf.node) for leaf in leaves)
+    return _least(program, points, leaves), _least(program, exact, leaves)
+
+
+def _points(
+    program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]
+) -> dict[int, DualPoint]:
+    return {i: dual_point_at(program, duals[i]) for i in sorted({leaf.dual for leaf in leaves})}
+
+
+def _least(program: Program, points: Mapping[int, DualPoint], leaves: Sequence[Leaf]) -> float:
+    return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)

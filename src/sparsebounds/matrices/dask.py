@@ -27,6 +27,7 @@ from sparsebounds._array import Mask, namespace
 from sparsebounds._errors import InputError
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
+from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.progress import Meter
@@ -71,7 +72,7 @@ class DaskMatrix(BlockMatrix):
             )
         # A chunk of no rows, as a filter leaves them, is none.
         heights, widths = ([int(size) for size in sizes] for sizes in array.chunks)
-        exact = np.float32 if np.can_cast(array.dtype, np.float32) else np.float64
+        exact = exact_float(array.dtype)
         super().__init__(list(filter(None, heights)), list(filter(None, widths)), cache, exact)
         (ready,) = optimize(array)
         # Chunks that a cluster holds are not in the graph, but kept there as long as the array is.

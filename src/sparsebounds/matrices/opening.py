@@ -12,6 +12,7 @@ from array_api_compat import is_array_api_obj
 
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
 from sparsebounds.matrices.parquet import ParquetStorage
 from sparsebounds.matrices.placing import on_dask, on_device
 from sparsebounds.matrices.sizes import byte_count
@@ -94,26 +95,10 @@ def storage_of(array: Any) -> Storage:
             f"source is of type {type(array).__name__}; pass a path, a numpy.memmap, a zarr.Array "
             "or an h5py.Dataset."
         )
-    if len(array.shape) != 2:
-        raise InputError(
-            f"X must be a matrix of two dimensions, rows by features; it has {len(array.shape)}."
-        )
+    check_dimensions(len(array.shape))
     check_kind(np.dtype(array.dtype))
-    if 0 in array.shape:
-        raise InputError(
-            f"X is empty: its shape is {tuple(array.shape)}; it needs at least one row and one "
-            "column."
-        )
+    check_shape(tuple(array.shape))
     return MappedStorage(array) if isinstance(array, np.ndarray) else ChunkedStorage(array)
-
-
-def check_kind(dtype: np.dtype[Any]) -> None:
-    """Refuse what are not real numbers."""
-    if dtype.kind not in "fiub":
-        raise InputTypeError(
-            f"X has dtype {dtype}; it must hold real numbers (float, integer or boolean). "
-            "Convert it, for example with X.astype(float)."
-        )
 
 
 def opened(path: Path, dataset: str | None) -> Storage:

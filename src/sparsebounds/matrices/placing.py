@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebounds._errors import InputError
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
 from sparsebounds.matrices.sizes import in_words
@@ -26,13 +27,13 @@ def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
         raise InputError(
             f"on={name!r} needs torch, which is not installed: pip install 'sparsebounds[gpu]'."
         ) from error
-    small = np.can_cast(stored.storage.dtype, np.float32)
+    dtype = np.dtype(exact_float(stored.storage.dtype))
     try:
-        X = torch.empty(stored.shape, dtype=torch.float32 if small else torch.float64, device=name)
+        X = torch.empty(stored.shape, dtype=getattr(torch, dtype.name), device=name)
     except torch.OutOfMemoryError as error:
-        size = stored.entries * (4 if small else 8)
+        size = in_words(stored.entries * dtype.itemsize)
         raise InputError(
-            f"on={name!r}: X takes {in_words(size)}, more than is free there; leave `on` out to "
+            f"on={name!r}: X takes {size}, more than is free there; leave `on` out to "
             "read X by blocks."
         ) from error
     except (RuntimeError, AssertionError) as error:
@@ -40,7 +41,7 @@ def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
         raise InputError(f"on={name!r} is no device that torch can use: {reason}.") from error
 
     def plan(i: int, j: int) -> Callable[[Matrix], None]:
-        return partial(_copied, to=X[stored.rows[i], stored.cols[j]])
+        return partial(_copied, to=X[stored.rows[i], stored.cols[j]], dtype=dtype)
 
     for _ in stored.fold(plan, lambda *_: None, "rows"):
         pass
@@ -49,12 +50,11 @@ def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
     return matrix
 
 
-def _copied(block: Matrix, to: Any) -> None:
+def _copied(block: Matrix, to: Any, dtype: np.dtype[Any]) -> None:
     import torch
 
     assert isinstance(block, DenseMatrix)
     # torch does not know every type, nor other orders of bytes.
-    dtype = np.float32 if to.dtype == torch.float32 else np.float64
     to.copy_(torch.from_numpy(np.ascontiguousarray(block.array, dtype)))
 
 

@@ -22,6 +22,7 @@ from sparsebounds._array import Index, Mask
 from sparsebounds._errors import InputError
 from sparsebounds.matrices.ahead import ahead
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
+from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.progress import Meter
 from sparsebounds.matrices.sizes import in_words
@@ -53,8 +54,7 @@ class StoredMatrix(BlockMatrix):
             else [len(kept) for kept in self._keep]
         )
         widths = [min(m, left + wide) - left for left in range(0, m, wide)]
-        exact = np.float32 if np.can_cast(storage.dtype, np.float32) else np.float64
-        super().__init__(heights, widths, memory // 2, exact)
+        super().__init__(heights, widths, memory // 2, exact_float(storage.dtype))
         self._largest = tall * wide * storage.dtype.itemsize
 
     @property

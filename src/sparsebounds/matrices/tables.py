@@ -18,9 +18,10 @@ from sparsebounds._array import Abroad, Mask, namespace, on_host, to_numpy
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._validate import LARGEST
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
-from sparsebounds.matrices.opening import check_kind, is_stored, storage_of
+from sparsebounds.matrices.opening import is_stored, storage_of
 from sparsebounds.matrices.sparse import SparseMatrix
 from sparsebounds.matrices.storage import check_open
 from sparsebounds.matrices.stored import StoredMatrix
@@ -51,7 +52,7 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
         matrix = _device(X, keep)
     else:
         matrix = _dense(X, names, keep)
-    _check_shape(matrix.shape)
+    check_shape(matrix.shape)
     if names is not None and len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"X has more than one column named {twice[0]!r}; rename or drop them.")
@@ -118,16 +119,16 @@ def _real(dtype: Any) -> bool:
 def _dask(X: Any, keep: Mask | None) -> Matrix:
     from sparsebounds.matrices.dask import DaskMatrix
 
-    _check_dimensions(X.ndim)
+    check_dimensions(X.ndim)
     check_kind(X.dtype)
-    _check_shape(X.shape)
+    check_shape(X.shape)
     matrix = DaskMatrix(X)
     return matrix if keep is None else matrix.kept(keep)
 
 
 def _device(X: Any, keep: Mask | None) -> Matrix:
     xp = namespace(X)
-    _check_dimensions(X.ndim)
+    check_dimensions(X.ndim)
     if is_jax_array(X):
         raise InputTypeError(
             "X is a JAX array, which cannot be written to; pass torch.from_dlpack(X), which shares "
@@ -212,18 +213,6 @@ def _check_double(X: Any) -> None:
         raise InputError(
             f"X is a {type(X).__name__} on {device(X)}, where there is no float64, in which bounds "
             "are proved; move X to one that has it, for example the host: numpy.asarray(X)."
-        )
-
-
-def _check_dimensions(ndim: int) -> None:
-    if ndim != 2:
-        raise InputError(f"X must be a matrix of two dimensions, rows by features; it has {ndim}.")
-
-
-def _check_shape(shape: tuple[int, int]) -> None:
-    if 0 in shape:
-        raise InputError(
-            f"X is empty: its shape is {shape}; it needs at least one row and one column."
         )
 
 
