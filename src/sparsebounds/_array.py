@@ -1,8 +1,8 @@
 """Array namespaces: the one place that knows which library an array came from.
 
-Losses and penalties are written once against the Python array API standard; what
-they receive (NumPy, array_api_strict, torch, CuPy) decides where they run.
-Bounds and certificates are always evaluated in NumPy float64 on the host.
+Losses are written once against the Python array API standard; what they receive (NumPy,
+array_api_strict, torch, CuPy) decides where they run. Penalties, bounds and certificates are
+always evaluated in NumPy float64 on the host.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from sparsebounds._fingerprint import fingerprint
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
 from sparsebounds.matrices.tables import row_count
+from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
@@ -141,10 +142,39 @@ class Program:
         price = np.zeros(self.m) if self.l0 is None else np.asarray(self.l0, dtype=np.float64)
         return np.where(self.always, 0.0, price)
 
+    @cached_property
+    def signed(self) -> bool:
+        """Whether a sign is asked of any feature."""
+        return bool(self.positive.any())
+
     @property
     def free(self) -> Mask:
         """Features the problem chooses among: neither always nor never."""
         return ~(self.always | self.never)
+
+    def penalty(
+        self,
+        features: Index | slice = slice(None),
+        ridge: float | None = None,
+        *,
+        inside: Mask | None = None,
+        outside: Mask | None = None,
+        k: int | None = None,
+    ) -> Penalty:
+        """The relaxed penalty h on some features; `ridge` stands in for the ball.
+
+        `inside` are the features known to be in (those always in, if it is not given), and k is
+        how many others there may be, where that is fewer than the program's own.
+        """
+        own = self.ridges[features] if ridge is None else ridge
+        masks = (
+            self.always[features] if inside is None else inside,
+            outside,
+            self.positive[features] if self.signed else None,
+        )
+        if self.k is None:
+            return L0Ridge(self.prices[features], own, *masks)
+        return KRidge(self.k if k is None else k, own, *masks)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """The objective at a model in the user's units; inf where it breaks a constraint."""

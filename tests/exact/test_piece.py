@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsebounds.exact.piece import Piece
-from sparsebounds.relaxation.penalty import Pattern
+from sparsebounds.penalties import Pattern
 
 NONE = np.zeros(0, dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""What the tests of the penalties share: masks, a grid of cases, a referee in high precision."""
+"""What the tests of the penalties share: a referee in high precision."""
 
 from __future__ import annotations
 
@@ -6,35 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import mpmath
-import numpy as np
 import pytest
-
-M = 9
-
-
-def mask(*features: int) -> np.ndarray:
-    """The features told, out of M."""
-    return np.isin(np.arange(M), features)
-
-
-VECTOR = np.array([0.3, 2.0, 1.0, 1.0, 0.05, 7.0, 0.9, 3.0, 0.4])
-RIDGES = {"ridge=1": 1.0, "ridge=0.02": 0.02, "ridge vector": VECTOR}
-FIXINGS = {
-    "free": {},
-    "fixed": {"inside": mask(0, 5), "outside": mask(2)},
-    "positive": {"positive": mask(*range(M))},
-    "mixed": {"inside": mask(1, 4), "outside": mask(0, 8), "positive": mask(1, 2, 3, 8)},
-}
-
-
-@pytest.fixture(params=RIDGES)
-def ridge(request: pytest.FixtureRequest) -> float | np.ndarray:
-    return RIDGES[request.param]
-
-
-@pytest.fixture(params=FIXINGS)
-def fixing(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
-    return FIXINGS[request.param]
 
 
 def solve_exactly(t: list, d: list, k: int) -> tuple[list, mpmath.mpf]:

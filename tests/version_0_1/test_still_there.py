@@ -19,8 +19,18 @@ import sparsebounds as sb
 
 HERE = Path(__file__).parent
 
-GONE: frozenset[str] = frozenset()
-"""Names that were dropped on purpose; the changelog says why."""
+GONE = frozenset(
+    f"sparsebounds.penalties.{name}" + member
+    for name, members in {
+        "Penalty": ("prox", "jacobian", "blocked"),
+        "KRidge": ("prox", "jacobian", "blocked"),
+        "L0Ridge": ("prox", "jacobian", "blocked", "tau", "kappa"),
+        "ProxPoint": ("w", "u", "l0"),
+        "Jacobian": ("diagonal", "direction", "beta"),
+    }.items()
+    for member in (*(f".{one}" for one in members), *[""] * (name in ("ProxPoint", "Jacobian")))
+)
+"""Names that were dropped on purpose: no part of the solver used them."""
 
 CERTIFICATES = ("leaves", "standardized", "ball", "tree", "logistic", "truncated", "shifted")
 

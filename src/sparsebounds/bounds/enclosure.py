@@ -31,11 +31,12 @@ from sparsebounds._array import Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds._validate import LARGEST
 from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at, scored_together
-from sparsebounds.bounds.lower import best_eta, best_sum_up, budget_eta, ridge_gains, squares_up
+from sparsebounds.bounds.lower import best_sum_up, ridge_gains, squares_up
 from sparsebounds.bounds.screening import screen_at
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
 from sparsebounds.matrices.largest import RowTerms
+from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 
 SHARES = (1.02, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)

@@ -22,14 +22,13 @@ from sparsebounds._array import Index, Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds.bounds.dual import DualPoint
 from sparsebounds.bounds.lower import (
-    best_eta,
-    budget_eta,
     one_price,
     prefix_gains_up,
     ridge_gains,
     squares_up,
 )
 from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 
 TABLE = 20_000_000

@@ -23,7 +23,7 @@ from sparsebounds._array import Index, Mask, Vector
 from sparsebounds._rounding import LONG, U, down, sum_up, up
 from sparsebounds.bounds.dual import DualPoint
 from sparsebounds.bounds.node import ROOT, Node
-from sparsebounds.penalties.selection import upper
+from sparsebounds.penalties import best_eta, level_set
 from sparsebounds.program import Program
 
 
@@ -99,30 +99,6 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
     return up(roots)
 
 
-def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
-    """The eta that nearly minimises eta ball/2 + base/(2 eta) + sum_j max(0, q_j/(2 eta) - l0_j).
-
-    Sorted by the ratio q_j / l0_j, active sets are prefixes. A prefix asks for eta_j, with
-    eta_j^2 ball = (its sum of q), and allows eta up to half its last ratio. The first grows
-    and the second falls with j, so the minimiser, where they meet, is max_j min(both). Any
-    eta > 0 gives a valid bound, so this is plain floating point.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(q > 0, q / prices, 0.0)
-    order = np.argsort(-ratio, kind="stable")
-    # Roots first: a quotient of tiny squares would underflow.
-    asked = np.sqrt(base + np.cumsum(q[order])) / math.sqrt(ball)
-    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base) / math.sqrt(ball))
-    return max(float(eta), np.finfo(float).tiny)
-
-
-def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
-    """The same for at most `budget` features: eta^2 ball = base + (the sum of the best q)."""
-    best = np.sort(q)[len(q) - min(max(0, budget), len(q)) :]
-    total = math.sqrt(base + float(np.sum(best)))
-    return max(total / math.sqrt(ball), np.finfo(float).tiny)
-
-
 def _largest_gain(
     program: Program,
     point: DualPoint,
@@ -164,7 +140,7 @@ def _gainers(
     alike = not isinstance(program.ridge, np.ndarray) and not isinstance(program.l0, np.ndarray)
     if len(reach) <= LONG or not alike or (program.l0 is not None and program.ball is not None):
         return slice(None)
-    few, _ = upper(reach, count + int(np.count_nonzero(~chosen)))
+    few, _ = level_set(reach, count + int(np.count_nonzero(~chosen)))
     if program.l0 is not None:
         assert program.ridge is not None
         few |= reach > (1.0 - 1e-9) * math.sqrt(2.0 * program.l0) * math.sqrt(program.ridge)

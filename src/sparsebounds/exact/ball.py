@@ -11,8 +11,7 @@ import numpy as np
 from sparsebounds._array import Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
-from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
-from sparsebounds.relaxation.penalty import WorkingPenalty
+from sparsebounds.relaxation.ball import solve_ball
 
 
 class BallBounder(Bounder):
@@ -42,10 +41,9 @@ class BallBounder(Bounder):
     def weights(self, nodes: Bounded, row: int) -> Vector:
         state = nodes.state[row]
         assert self.program.ball is not None
-        gradient = np.where(state < 0, 0.0, nodes.gradient[row])
-        eta = ball_multiplier(self._with_ridge(state, 1.0), gradient, self.program.ball)
-        w = np.where(state < 0, 0.0, nodes.w[row])
-        return np.where(state < 0, 0.0, self._with_ridge(state, eta).weights(w))
+        penalty = self.penalty(state, 1.0)
+        eta = penalty.multiplier(-nodes.gradient[row], self.program.ball)
+        return penalty.with_ridge(eta).weights(np.where(state < 0, 0.0, nodes.w[row]))
 
     def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
         state, w = nodes.state[row], nodes.w[row]
@@ -56,23 +54,16 @@ class BallBounder(Bounder):
         starts[1, feature] = 0.0
         return Split(np.array([feature]), np.array([1]), starts)
 
-    def _with_ridge(self, state: States, ridge: float) -> WorkingPenalty:
-        return self.penalty(state, np.full(self.program.m, ridge))
-
     def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Vector, float]:
         """The Lagrangian's minimiser at the best multiplier found."""
         assert self.program.ball is not None
         live = np.flatnonzero(state >= 0)
-        part = self.smooth.part(live)
-
-        def with_ridge(ridge: float) -> WorkingPenalty:
-            return self._with_ridge(state, ridge).part(live)
-
+        part, penalty = self.smooth.part(live), self.penalty(state, 1.0, live)
         start = part.at(w[live], b)
-        eta = ball_multiplier(with_ridge(1.0), start.gradient, self.program.ball)
+        eta = penalty.multiplier(-start.gradient, self.program.ball)
         tolerance = max(gap, 1e-13 * self.scale)
         found = solve_ball(
-            part, with_ridge, start, eta, self.program.ball, tolerance, self.scale, lambda: False
+            part, penalty, start, eta, self.program.ball, tolerance, self.scale, lambda: False
         )
         self.steps += found.steps
         better = np.zeros(self.program.m)

@@ -10,8 +10,8 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds.many import NodeBounds, States, node_bounds
 from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
-from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
 
 SETTLED = 0.1
@@ -91,7 +91,6 @@ class Bounder(ABC):
         self.price = price
         """What a feature costs, about: the unit of what a split gains."""
 
-        self.beta = None if program.l0 is None else np.sqrt(2.0 * program.prices)
         self.steps = 0
         """Newton steps so far."""
 
@@ -134,11 +133,13 @@ class Bounder(ABC):
         """The bounds of nodes at the dual vectors of rows w, rounded as the proof rounds them."""
         return node_bounds(self.program, dual_vectors(self.program, self.columns, w, b), state)
 
-    def penalty(self, state: States, ridge: Vector) -> WorkingPenalty:
-        """h at a node; features that are out must be kept at 0."""
-        program, inside = self.program, state > 0
-        k = None if program.k is None else int(self.room(state[None])[0])
-        return WorkingPenalty(ridge, self.beta, k, inside, program.positive)
+    def penalty(
+        self, state: States, ridge: float | None = None, features: Index | slice = slice(None)
+    ) -> Penalty:
+        """h at a node, or on some features there; `ridge` stands in for the ball."""
+        k = None if self.program.k is None else int(self.room(state[None])[0])
+        own = state[features]
+        return self.program.penalty(features, ridge, inside=own > 0, outside=own < 0, k=k)
 
     def room(self, state: States) -> Index:
         """k forms: how many open features each node may still take."""

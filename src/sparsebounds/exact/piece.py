@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.relaxation.penalty import Pattern
+from sparsebounds.penalties import Pattern
 
 EXCHANGES = 1
 """Times that features of the wrong sign join those out."""

@@ -7,8 +7,6 @@ relaxation's Newton method until the bound closes the node, or it is clear that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
@@ -16,9 +14,9 @@ from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
 from sparsebounds.exact.piece import Piece
 from sparsebounds.exact.shift import Shifter
+from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton, newton_point
-from sparsebounds.relaxation.penalty import Pattern
 from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
 
 QUICK, STEPS = 6, 40
@@ -39,8 +37,11 @@ class RidgeBounder(Bounder):
         super().__init__(program, price)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
         self.shifter = Shifter(program, self.columns, gram)
-        self.root = np.sqrt(program.ridges)
-        self.kink = np.full(program.m, np.inf) if self.beta is None else self.root * self.beta
+        self._h = h = program.penalty()
+        self.priced = isinstance(h, L0Ridge)
+        """Whether this is an l0 form."""
+
+        self.kink = h.root * h.beta if isinstance(h, L0Ridge) else np.full(program.m, np.inf)
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         points = self.smooth.at_many(w, b)
@@ -55,7 +56,7 @@ class RidgeBounder(Bounder):
         if stray.any():
             points = self.smooth.at_many(np.where(stray, 0.0, points.w), points.b)
             self._better(nodes, hard, points)
-        if self.beta is not None:
+        if self.priced:
             hard = self._together(nodes, hard, points, cutoff, upper)
         for i in hard.tolist():
             start = self.smooth.at(np.where(state[i] < 0, 0.0, nodes.w[i]), float(nodes.b[i]))
@@ -99,34 +100,20 @@ class RidgeBounder(Bounder):
         program, metrics = self.program, self.smooth.metrics(points)
         w, made = np.zeros(points.w.shape), np.zeros(len(state), dtype=np.bool_)
         proximal = np.broadcast_to(PROXIMAL * metrics, w.shape)
-        for i, pattern in enumerate(self._pieces(state, points.w, points.gradient, metrics)):
+        step = 1.0 / np.maximum(metrics, 1e-290)
+        pieces = self._many(state).patterns(points.w - step * points.gradient, step)
+        for i, pattern in enumerate(pieces):
             self.steps += 1
             trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
             if trial is not None:
                 w[i], made[i] = trial[0], True
         return np.where(program.positive, np.maximum(w, 0.0), w), made
 
-    def _pieces(
-        self, state: States, w: Vector, gradient: Vector, metrics: Vector
-    ) -> Iterator[Pattern]:
-        """Row by row, the piece of h that a proximal step lands on (l0 forms)."""
-        assert self.beta is not None
-        program, inside = self.program, state > 0
-        step = 1.0 / np.maximum(metrics, 1e-290)
-        q = w - step * gradient
-        t = self.root * np.where(program.positive, np.maximum(q, 0.0), np.abs(q))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u = np.where(t > 0.0, t / self.beta, 0.0) - step * program.ridges
-        active = (inside | ((state == 0) & (u > 0.0))) & ~(program.positive & (q <= 0.0))
-        for i in range(len(state)):
-            some = np.flatnonzero(active[i])
-            held = inside[i, some]
-            full = held | (u[i, some] >= 1.0)
-            # Inside the support either sign will do, unless one is asked for.
-            sign = np.where(held & ~program.positive[some], 0.0, np.sign(q[i, some]))
-            linear = np.where(full, 0.0, self.kink[some] * sign)
-            ridge = np.where(full, program.ridges[some], 0.0)
-            yield Pattern(some, sign, ridge, linear, None, np.inf)
+    def _many(self, state: States) -> L0Ridge:
+        """h at many nodes, one row each (l0 forms)."""
+        found = self.program.penalty(inside=state > 0, outside=state < 0)
+        assert isinstance(found, L0Ridge)
+        return found
 
     def _better(self, nodes: Bounded, rows: Index, points: SmoothPoints) -> Vector:
         """Keep the points whose bounds are better than their nodes'; the nodes' bounds."""
@@ -139,11 +126,7 @@ class RidgeBounder(Bounder):
 
     def _primal(self, state: States, points: SmoothPoints) -> Vector:
         """The relaxed objective of each row (l0 forms)."""
-        assert self.beta is not None
-        t, beta = self.root * np.abs(points.w), self.beta
-        whole = 0.5 * (t * t + beta * beta)
-        cost = np.where((state > 0) | (t >= beta), whole, beta * t)
-        value: Vector = points.value + np.sum(np.where(state < 0, 0.0, cost), axis=1)
+        value: Vector = points.value + np.sum(self._many(state).costs(points.w), axis=1)
         return value
 
     def fix(self, nodes: Bounded, upper: float) -> States:
@@ -169,12 +152,12 @@ class RidgeBounder(Bounder):
         state, w = nodes.state[row], nodes.w[row]
         some = np.flatnonzero((state > 0) | ((state == 0) & (w != 0.0)))
         u = np.zeros(len(w))
-        u[some] = self.penalty(state, self.program.ridges).part(some).weights(w[some])
+        u[some] = self.penalty(state, features=some).weights(w[some])
         return u
 
     def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
         piece = self._piece(nodes, row)
-        if piece is None or self.beta is None:
+        if piece is None or not self.priced:
             return self._halves(nodes, row, piece)
         # The undecided features in the order of their weights, while one child of each is likely
         # to be closed.
@@ -213,7 +196,7 @@ class RidgeBounder(Bounder):
                 starts[i, active] = piece.moved(none, one)
             else:
                 # In the k forms the slope that a feature sheds when it is in is not its own.
-                starts[i, active] = piece.w if self.beta is None else piece.moved(one, none)
+                starts[i, active] = piece.moved(one, none) if self.priced else piece.w
         starts[-1, active] = piece.moved(places[sides < 0], places[sides > 0])
         starts = np.where(self.program.positive, np.maximum(starts, 0.0), starts)
         return Split(active[places], sides, starts)
@@ -247,12 +230,8 @@ class RidgeBounder(Bounder):
         else:
             point = self.smooth.at(w, b)
         metric = self.smooth.metric(point)
-        if self.beta is not None:
-            pattern = next(self._pieces(state[None], w[None], point.gradient[None], metric))
-        else:
-            step = 1.0 / np.maximum(metric, 1e-290)
-            gradient = np.where(state < 0, 0.0, point.gradient)
-            pattern = self.penalty(state, program.ridges).pattern(w - step * gradient, step)
+        step = 1.0 / np.maximum(metric, 1e-290)
+        pattern = self.penalty(state).pattern(w - step * point.gradient, step)
         active, count = pattern.active, len(pattern.active)
         matrix, right = self.smooth.system(point, active)
         right[:count] -= pattern.linear
@@ -274,12 +253,11 @@ class RidgeBounder(Bounder):
 
         found = newton(
             self.smooth,
-            self.penalty(state, self.program.ridges),
+            self.penalty(state),
             start,
             1e-13 * self.scale,
             self.scale,
             most_steps=STEPS,
-            closed=state < 0,
             enough=enough,
         )
         self.steps += found.steps
@@ -287,10 +265,7 @@ class RidgeBounder(Bounder):
 
     def _gains(self, gradient: Vector) -> Vector:
         """reach^2/(2 ridge) - price for every feature."""
-        program = self.program
-        reach = np.where(program.positive, np.maximum(-gradient, 0.0), np.abs(gradient))
-        gains: Vector = 0.5 * reach**2 / program.ridges - program.prices
-        return gains
+        return self._h.gains(-gradient)
 
     def _values(self, state: States, points: SmoothPoints) -> Vector:
         """The dual value of each row, in plain floating point."""

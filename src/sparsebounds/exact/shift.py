@@ -9,7 +9,6 @@ ridge is then solved as any other. It pays where few features are left, and on d
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,7 +83,7 @@ class Shifter:
         diagonal[live[~inside]] = shift
         d = full_shift(self.program, state, diagonal)[live]
         part = smooth.curbed(live, d)
-        penalty = replace(bounder.penalty(state, self.program.ridges).part(live), ridge=ridge + d)
+        penalty = bounder.penalty(state, features=live).with_ridge(ridge + d)
 
         def enough(value: float, dual: float) -> bool:
             # A value below the cutoff is above every bound to come: there is no hope.

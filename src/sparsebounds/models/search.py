@@ -17,7 +17,7 @@ import numpy as np
 from sparsebounds._array import Index, Vector
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
-from sparsebounds.penalties.selection import upper
+from sparsebounds.penalties import level_set
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -288,7 +288,7 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
     if program.ball is None:
         score = score / np.sqrt(program.ridges)
     count = POOL + 2 * (program.k or 0)
-    strong = np.flatnonzero(upper(score, count)[0])
+    strong = np.flatnonzero(level_set(score, count)[0])
     best = strong[np.argsort(-score[strong], kind="stable")[:count]]
     return np.union1d(support, best).astype(np.int64)
 

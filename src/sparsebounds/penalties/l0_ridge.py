@@ -1,100 +1,89 @@
 """h(w) = sum_i min over u_i in [0, 1] of ridge_i/2 w_i^2/u_i + l0_i u_i, the reverse Huber penalty.
 
-With tau = sqrt(2 l0/ridge) and kappa = sqrt(2 l0 ridge), a free feature costs kappa |w| up to
-|w| = tau (u = |w|/tau) and ridge/2 w^2 + l0 beyond (u = 1). Inside it costs ridge/2 w^2 + l0.
-    h*(s)   = s^2/(2 ridge) - l0, or 0 where that is negative and the feature is free
-    prox(q) = the smaller of |q| - sigma kappa and |q|/(1 + sigma ridge) in length, at least 0
+With beta_i = sqrt(2 l0_i) a free feature costs beta_i t_i, t_i = sqrt(ridge_i) |w_i|, up to
+t_i = beta_i and (t_i^2 + beta_i^2)/2 = ridge_i/2 w_i^2 + l0_i beyond. Inside it costs the latter.
+
+    h*(s) = sum of s_i^2/(2 ridge_i) - l0_i, or 0 where that is negative and the feature is free
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from sparsebounds._array import Array, namespace
-from sparsebounds.penalties.base import Jacobian, Penalty, ProxPoint, parameter, root
+import numpy as np
+
+from sparsebounds._array import Index, Vector
+from sparsebounds.penalties.base import Penalty, check_parameter, taken
+from sparsebounds.penalties.multipliers import best_eta
+from sparsebounds.penalties.pieces import Pattern
 
 
 @dataclass(frozen=True, eq=False)
 class L0Ridge(Penalty):
     """The price l0_i for each feature of the support, with a ridge; its convex envelope."""
 
-    l0: float | Array
-    ridge: float | Array
-    inside: Array | None = None
-    outside: Array | None = None
-    positive: Array | None = None
+    l0: Any
+    ridge: Any
+    inside: Any = None
+    outside: Any = None
+    positive: Any = None
+
+    _one_slope = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l0", parameter(self.l0, "l0", zero=True))
+        check_parameter(self.l0, "l0", zero=True)
         self._validate()
 
     @cached_property
-    def tau(self) -> float | Array:
-        """The length from which a free feature has u = 1."""
-        return root(2.0 * self.l0 / self.ridge)
+    def beta(self) -> Any:
+        """The slope of a free feature's cost in t."""
+        return np.sqrt(2.0 * self.l0)
 
-    @cached_property
-    def kappa(self) -> float | Array:
-        """The slope of a free feature's penalty up to tau."""
-        return root(2.0 * self.l0 * self.ridge)
-
-    def value(self, w: Array) -> float:
-        return float(namespace(w).sum(self.costs(w))) if self.allows(w) else math.inf
-
-    def costs(self, w: Array) -> Array:
+    def costs(self, w: Vector) -> Vector:
         """What each feature costs, for an allowed w; h(w) is their sum."""
-        a = self.reach(w)
-        full = self.ridge / 2.0 * (a * a) + self.l0
-        return namespace(w).where(self._partial(a), self.kappa * a, full)
+        return self._costs(self.root * np.abs(w))
 
-    def weights(self, w: Array) -> Array:
-        return self._weights(self.reach(w))
+    def price(self, u: Vector) -> float:
+        return float(np.sum(self.l0 * u))
 
-    def cost(self, u: Array) -> float:
-        return float(namespace(u).sum(self.l0 * u))
+    def patterns(self, q: Vector, step: Vector) -> Iterator[Pattern]:
+        """`pattern` for each row of q; `inside` and `outside` may have rows too."""
+        inside = np.broadcast_to(self.inside, q.shape)
+        yield from map(self._piece, q, self._landed(q, step), inside)
 
-    def conjugate(self, s: Array) -> float:
-        xp = namespace(s)
-        a = self.reach(s)
-        gains = a * a / (2.0 * self.ridge) - self.l0
-        return float(xp.sum(self._choose(gains, xp.maximum(gains, 0.0))))
+    def gains(self, s: Vector) -> Vector:
+        gains: Vector = super().gains(s) - self.l0
+        return gains
 
-    def prox(self, q: Array, sigma: float) -> ProxPoint:
-        xp = namespace(q)
-        a = self.reach(q)
-        shrunk = a / (1.0 + sigma * self.ridge)
-        length = xp.maximum(xp.minimum(a - sigma * self.kappa, shrunk), 0.0)
-        length = self._choose(shrunk, length)
-        return ProxPoint(xp.copysign(length, q), self._weights(length), self.l0)
+    def conjugate(self, s: Vector) -> float:
+        gains = self.gains(s)
+        return float(np.sum(np.where(self.inside, gains, np.maximum(gains, 0.0))))
 
-    def jacobian(self, q: Array, sigma: float, point: ProxPoint | None = None) -> Jacobian:
-        xp = namespace(q)
-        a, start = self.reach(q), sigma * self.kappa
-        shrink = 1.0 / (1.0 + sigma * self.ridge)
-        diagonal = xp.where(a >= start + self.tau, shrink, xp.astype(a > start, q.dtype))
-        diagonal = self._choose(shrink, diagonal)
-        blocked = self.blocked(q)
-        if blocked is not None:
-            diagonal = xp.where(blocked, 0.0, diagonal)
-        return Jacobian(diagonal, None, 0.0)
+    def multiplier(self, s: Vector, ball: float) -> float:
+        squares = np.square(self.reach(s))
+        inside = np.broadcast_to(self.inside, squares.shape)
+        prices = np.broadcast_to(self.l0, squares.shape)[~inside]
+        return best_eta(squares[~inside], prices, float(np.sum(squares[inside])), ball)
 
-    def _choose(self, fixed: float | Array, free: Array) -> Array:
-        """`fixed` inside and `free` elsewhere."""
-        return free if self.inside is None else namespace(free).where(self.inside, fixed, free)
+    def _slope(self, t: Vector) -> Any:
+        return self.beta
 
-    def _partial(self, a: Array) -> Array:
-        """The free features shorter than tau, where 0 <= u < 1."""
-        return a < self.tau if self.inside is None else (a < self.tau) & ~self.inside
+    def _total(self, t: Vector, beta: Any, steep: Vector) -> float:
+        return float(np.sum(self._costs(t)))
 
-    def _weights(self, a: Array) -> Array:
-        """u = min(1, a/tau) for lengths a; where tau = 0 a free feature has u = 1 or w = 0."""
-        xp = namespace(a)
-        tau = self.tau
-        if isinstance(tau, float) and tau > 0.0:
-            return self._choose(1.0, xp.minimum(a / tau, 1.0))
-        full = self._choose(1.0, xp.astype(a > 0.0, a.dtype))
-        if isinstance(tau, float):
-            return full
-        return xp.where(self._partial(a), a / xp.where(tau > 0.0, tau, 1.0), full)
+    def _costs(self, t: Vector) -> Vector:
+        whole = 0.5 * (t * t + self.beta * self.beta)
+        costs: Vector = np.where(self.inside | (t >= self.beta), whole, self.beta * t)
+        return costs
+
+    def _landing(self, t: Vector, shift: Vector) -> Vector:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(self.beta > 0.0, t / self.beta, np.where(t > 0.0, np.inf, 0.0))
+        return np.clip(ratio - shift, 0.0, 1.0)
+
+    def _line(self, pull: Vector, active: Index, full: int) -> tuple[Vector, Vector | None, float]:
+        return taken(self.beta, active) * pull, None, math.inf

@@ -1,4 +1,4 @@
-"""What the two penalties are made of, by the names it has elsewhere.
+"""The functions that the two penalties are made of, under the names the literature gives them.
 
     perspective       w^2/u, closed: 0 at w = u = 0 and +infinity where only u is 0
     reverse Huber     B(x)  = min over 0 <= u <= 1 of (x^2/u + u)/2
@@ -18,43 +18,42 @@ from __future__ import annotations
 
 import math
 
-from sparsebounds._array import Array, namespace
+import numpy as np
+
+from sparsebounds._array import Vector
 from sparsebounds.penalties.k_ridge import KRidge
 from sparsebounds.penalties.l0_ridge import L0Ridge
 
 
-def perspective(w: Array, u: Array) -> Array:
+def perspective(w: Vector, u: Vector) -> Vector:
     """w_i^2/u_i for each i, closed: 0 at w_i = u_i = 0, +infinity at any other u_i <= 0.
 
     With the pseudo-inverse in place of the closure, 1/0 = 0, it would not be convex and any w
     would be free of charge at u = 0.
     """
-    xp = namespace(w, u)
     proper = u > 0.0
     # In this order: w_i/u_i is moderate where both are tiny.
-    quotient = w * (w / xp.where(proper, u, xp.ones_like(u)))
-    rest = xp.where((w == 0.0) & (u == 0.0), 0.0 * w, math.inf)
-    return xp.where(proper, quotient, rest)
+    quotient = w * (w / np.where(proper, u, 1.0))
+    return np.where(proper, quotient, np.where((w == 0.0) & (u == 0.0), 0.0, math.inf))
 
 
-def reverse_huber(x: Array) -> Array:
+def reverse_huber(x: Vector) -> Vector:
     """B(x_i) for each i: |x| up to 1, (x^2 + 1)/2 beyond."""
     return L0Ridge(0.5, 1.0).costs(x)
 
 
-def k_support_norm(w: Array, k: int) -> float:
+def k_support_norm(w: Vector, k: int) -> float:
     """|w|_k: the l1 norm for k = 1, the Euclidean norm for k >= m, +infinity for k = 0, w != 0."""
     size = _largest(w)
     return size * math.sqrt(2.0 * KRidge(k, 1.0).value(w / size)) if size > 0.0 else 0.0
 
 
-def k_support_dual_norm(s: Array, k: int) -> float:
+def k_support_dual_norm(s: Vector, k: int) -> float:
     """|s|_k* = max of s.w over |w|_k <= 1."""
     size = _largest(s)
     return size * math.sqrt(2.0 * KRidge(k, 1.0).conjugate(s / size)) if size > 0.0 else 0.0
 
 
-def _largest(x: Array) -> float:
+def _largest(x: Vector) -> float:
     """max |x_i|, the unit in which squares neither overflow nor vanish; 0 for no entries."""
-    xp = namespace(x)
-    return float(xp.max(xp.abs(x))) if x.shape[0] > 0 else 0.0
+    return float(np.max(np.abs(x), initial=0.0))

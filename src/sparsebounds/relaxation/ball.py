@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds.bounds.lower import best_eta, budget_eta
+from sparsebounds.penalties import Penalty
 from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
-from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
 
 MOST_MULTIPLIERS = 60
@@ -53,18 +52,9 @@ class BallResult:
     steps: int
 
 
-def ball_multiplier(penalty: WorkingPenalty, gradient: Vector, ball: float) -> float:
-    """The eta that makes the dual value at this gradient of f the largest."""
-    q = np.where(penalty.positive, np.maximum(-gradient, 0.0), np.abs(gradient)) ** 2
-    base, free = float(np.sum(q[penalty.inside])), q[~penalty.inside]
-    if penalty.beta is not None:
-        return best_eta(free, 0.5 * penalty.beta[~penalty.inside] ** 2, base, ball)
-    return budget_eta(free, int(penalty.k or 0), base, ball)
-
-
 def solve_ball(
     smooth: Smooth,
-    with_ridge: Callable[[float], WorkingPenalty],
+    penalty: Penalty,
     point: SmoothPoint,
     eta: float,
     ball: float,
@@ -78,7 +68,8 @@ def solve_ball(
 ) -> BallResult:
     """Search for eta until the gap of the ball's problem on the working set closes.
 
-    `inner` is the relative gap that each Newton solve goes to: N is only as accurate as its root.
+    `penalty` may have any ridge. `inner` is the relative gap that each Newton solve goes to: N is
+    only as accurate as its root.
     """
     low, high, steps, best_dual = 0.0, math.inf, 0, -math.inf
     previous: tuple[float, float] | None = None
@@ -86,7 +77,7 @@ def solve_ball(
     primal: BallPoint | None = None
     dual: tuple[NewtonResult, float] | None = None
     for _ in range(MOST_MULTIPLIERS):
-        penalty = with_ridge(eta)
+        penalty = penalty.with_ridge(eta)
         solved = newton(
             smooth,
             penalty,
@@ -123,7 +114,7 @@ def solve_ball(
             proposal = 1e-3 * eta
         elif not low < proposal < high:
             # The dual's own choice; then bisection (in the logarithm).
-            proposal = ball_multiplier(penalty, solved.point.gradient, ball)
+            proposal = penalty.multiplier(-solved.point.gradient, ball)
         if not low < proposal < high or abs(proposal - eta) <= 1e-12 * eta:
             proposal = math.sqrt(max(low, 1e-4 * min(high, eta)) * min(high, 1e4 * max(low, eta)))
         if not low * (1.0 + 1e-14) < proposal < high * (1.0 - 1e-14):
@@ -134,15 +125,14 @@ def solve_ball(
     return BallResult(primal, dual[0], dual[1], steps)
 
 
-def _relaxed(penalty: WorkingPenalty, point: SmoothPoint, u: Vector) -> BallPoint:
-    cost = 0.0 if penalty.beta is None else float(np.sum(0.5 * penalty.beta**2 * u))
+def _relaxed(penalty: Penalty, point: SmoothPoint, u: Vector) -> BallPoint:
     support = point.w != 0.0
-    return BallPoint(point, u, cost, float(np.sum(point.w[support] ** 2 / u[support])))
+    return BallPoint(point, u, penalty.price(u), float(np.sum(point.w[support] ** 2 / u[support])))
 
 
 def _feasible(
     smooth: Smooth,
-    penalty: WorkingPenalty,
+    penalty: Penalty,
     here: BallPoint,
     sides: dict[bool, BallPoint],
     ball: float,
@@ -163,13 +153,10 @@ def _feasible(
     return found
 
 
-def _dual_value(penalty: WorkingPenalty, point: SmoothPoint, ball: float) -> float:
+def _dual_value(penalty: Penalty, point: SmoothPoint, ball: float) -> float:
     """The dual value at the best eta for this gradient, not at the eta it came from."""
-    eta = ball_multiplier(penalty, point.gradient, ball)
-    at_best = WorkingPenalty(
-        np.full(len(point.w), eta), penalty.beta, penalty.k, penalty.inside, penalty.positive
-    )
-    dual = point.dual - at_best.conjugate(-point.gradient) - 0.5 * eta * ball
+    eta = penalty.multiplier(-point.gradient, ball)
+    dual = point.dual - penalty.with_ridge(eta).conjugate(-point.gradient) - 0.5 * eta * ball
     return dual - abs(point.slope) * (1.0 + abs(point.b))
 
 

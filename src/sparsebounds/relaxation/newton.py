@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._array import Mask, Vector
-from sparsebounds.relaxation.penalty import Pattern, Slopes, WorkingPenalty
+from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
@@ -52,7 +52,7 @@ class NewtonResult:
 
 def newton(
     smooth: Smooth,
-    penalty: WorkingPenalty,
+    penalty: Penalty,
     start: SmoothPoint,
     tolerance: float,
     scale: float,
@@ -61,14 +61,13 @@ def newton(
     patience: int = PATIENCE,
     worth: float = 0.0,
     stop: Callable[[], bool] = lambda: False,
-    closed: Mask | None = None,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
     """Minimise f + h over the working set until the gap there is at most `tolerance`.
 
     `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
-    that closes no more than the share `worth` of the gap tries the patience. Features that are
-    `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes.
+    that closes no more than the share `worth` of the gap counts as one without progress.
+    `enough(value, dual)` may end the work before the gap closes.
     """
     noise = ROUNDING * scale
     point, slopes = start, penalty.slopes(start.w)
@@ -77,8 +76,7 @@ def newton(
     while True:
         # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced;
         # off balance, what remains of the first-order change in b is charged to the gap.
-        gradient = point.gradient if closed is None else np.where(closed, 0.0, point.gradient)
-        dual = point.dual - penalty.conjugate(-gradient)
+        dual = point.dual - penalty.conjugate(-point.gradient)
         dual -= abs(point.slope) * (1.0 + abs(point.b))
         if dual > best_dual:
             best_dual, best = dual, point
@@ -94,7 +92,7 @@ def newton(
         with np.errstate(divide="ignore"):
             # A column of zeros has no curvature and no gradient: any length will do.
             step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
-        pattern = penalty.pattern(point.w - step * gradient, step)
+        pattern = penalty.pattern(point.w - step * point.gradient, step)
         trial = newton_point(smooth, point, pattern, proximal * diagonal)
         steps += 1
         if trial is None:
@@ -204,7 +202,7 @@ def _without(factor: Vector, solution: Vector, out: Mask) -> Vector:
 
 def _line_search(
     smooth: Smooth,
-    penalty: WorkingPenalty,
+    penalty: Penalty,
     point: SmoothPoint,
     slopes: Slopes,
     end: SmoothPoint,

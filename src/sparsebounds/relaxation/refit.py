@@ -16,11 +16,11 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import objective_up
+from sparsebounds.penalties import KRidge
 from sparsebounds.program import Program, in_ball
-from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.ball import solve_ball
 from sparsebounds.relaxation.local import default_starts, descent
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import smooth_part
 
 ACCURACY = 1e-14
@@ -74,26 +74,18 @@ def refit(
     size = len(support)
     scale = max(abs(program.null), abs(program.F.value(np.zeros(program.n))), 1e-300)
 
-    def penalty(ridge: float | None) -> WorkingPenalty:
-        return WorkingPenalty(
-            ridge=program.ridges[support] if ridge is None else np.full(size, ridge),
-            beta=None,
-            k=0,
-            inside=np.ones(size, dtype=np.bool_),
-            positive=program.positive[support],
-        )
-
+    own = 1.0 if program.ball is not None else program.ridges[support]
+    penalty = KRidge(0, own, inside=np.True_, positive=program.positive[support])
     eta = float("nan")
     accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
     if program.box is not None:
         accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
     null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
-        chosen = penalty(1.0 if program.ball is not None else None)
         start = null if near is None else smooth.at(near.w[support], near.b)
-        point = newton(smooth, chosen, start, accuracy, scale, worth=worth).point
+        point = newton(smooth, penalty, start, accuracy, scale, worth=worth).point
     else:
-        eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
+        eta = penalty.multiplier(-null.gradient, program.ball)
         found = solve_ball(
             smooth,
             penalty,

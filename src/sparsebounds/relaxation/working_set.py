@@ -17,12 +17,11 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
-from sparsebounds.penalties.selection import upper
+from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
-from sparsebounds.relaxation.ball import ball_multiplier, solve_ball
+from sparsebounds.relaxation.ball import solve_ball
 from sparsebounds.relaxation.budget import Budget
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.workspace import Workspace
@@ -184,7 +183,7 @@ class WorkingSet:
         worth = 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:
-            penalty = self._penalty(None)
+            penalty = program.penalty(self.index)
             start = self.smooth.at(w, self.b)
             solved = newton(
                 self.smooth, penalty, start, accuracy, self.scale, worth=worth, stop=stop
@@ -193,12 +192,12 @@ class WorkingSet:
             root = self._root
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
         else:
-            start = self.smooth.at(w, self.b)
+            start, penalty = self.smooth.at(w, self.b), program.penalty(self.index, 1.0)
             if not self.eta > 0:
-                self.eta = ball_multiplier(self._penalty(1.0), start.gradient, program.ball)
+                self.eta = penalty.multiplier(-start.gradient, program.ball)
             found = solve_ball(
                 self.smooth,
-                self._penalty,
+                penalty,
                 start,
                 self.eta,
                 program.ball,
@@ -223,17 +222,6 @@ class WorkingSet:
         """l0; one number where all features, those always in aside, have the same."""
         assert self.program.l0 is not None
         return self.program.l0
-
-    def _penalty(self, ridge: float | None, features: Index | None = None) -> WorkingPenalty:
-        """h on the working set, or on the features given; `ridge` stands in for the ball."""
-        program, i = self.program, self.index if features is None else features
-        return WorkingPenalty(
-            ridge=program.ridges[i] if ridge is None else np.full(len(i), ridge),
-            beta=None if program.l0 is None else np.sqrt(2.0 * program.prices[i]),
-            k=program.k,
-            inside=program.always[i],
-            positive=program.positive[i],
-        )
 
     def _score(self, z: Vector) -> _Score:
         """The dual vector F'(z), scored: one pass over X."""
@@ -270,15 +258,16 @@ class WorkingSet:
         program, few = self.program, self._gainers(reach)
         reach = reach[few]
         if program.ball is None:
-            return self._penalty(None, few).conjugate(reach)
-        eta = ball_multiplier(self._penalty(1.0, few), -reach, program.ball)
-        return self._penalty(eta, few).conjugate(reach) + 0.5 * eta * program.ball
+            return program.penalty(few).conjugate(reach)
+        penalty = program.penalty(few, 1.0)
+        eta = penalty.multiplier(reach, program.ball)
+        return penalty.with_ridge(eta).conjugate(reach) + 0.5 * eta * program.ball
 
     def _gainers(self, reach: Vector) -> Index:
         """Features that h*(-X^T a) can depend on: all, or the few with the largest scores."""
         program = self.program
         if program.k is not None:
-            gains, _ = upper(
+            gains, _ = level_set(
                 self._strength(reach), program.k + int(np.count_nonzero(program.always))
             )
         elif program.ball is None:
@@ -296,7 +285,7 @@ class WorkingSet:
         if count <= 0:
             return first
         taken = np.concatenate((first, self.index))
-        strong, _ = upper(self._strength(self.last.reach), count + len(taken))
+        strong, _ = level_set(self._strength(self.last.reach), count + len(taken))
         return np.concatenate((first, self._best(np.flatnonzero(strong), taken, count)))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:

@@ -1,0 +1,40 @@
+"""The ball's multiplier: one ridge eta for all features that makes the dual value the largest.
+
+Any eta > 0 gives a valid bound, so this is plain floating point.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebounds._array import Vector
+
+
+def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
+    """The eta that nearly minimises eta ball/2 + base/(2 eta) + sum_j max(0, q_j/(2 eta) - l0_j).
+
+    Sorted by the ratio q_j / l0_j, active sets are prefixes. A prefix asks for eta_j, with
+    eta_j^2 ball = (its sum of q), and allows eta up to half its last ratio. The first grows
+    and the second falls with j, so the minimiser, where they meet, is max_j min(both).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(q > 0, q / prices, 0.0)
+    order = np.argsort(-ratio, kind="stable")
+    # Roots first: a quotient of tiny squares would underflow.
+    asked = np.sqrt(base + np.cumsum(q[order])) / math.sqrt(ball)
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base) / math.sqrt(ball))
+    return _proper(float(eta))
+
+
+def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
+    """The same for at most `budget` features: eta^2 ball = base + (the sum of the best q)."""
+    best = np.sort(q)[len(q) - min(max(0, budget), len(q)) :]
+    total = math.sqrt(base + float(np.sum(best)))
+    return _proper(total / math.sqrt(ball))
+
+
+def _proper(eta: float) -> float:
+    """eta, neither 0 nor infinite."""
+    return min(max(eta, np.finfo(float).tiny), 1e300)
