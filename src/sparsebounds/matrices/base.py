@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebounds._array import HOST, Array, Home, Index, Mask, Vector
 from sparsebounds._errors import InputError
-from sparsebounds._rounding import TINY, gamma, norm_up, up
+from sparsebounds._rounding import TINY, gamma, norm_up, row_norms_up, up
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words, seeded
 
@@ -37,7 +37,7 @@ class Matrix(ABC):
     """The names of the columns, where the data have any."""
 
     elementwise: bool = True
-    """Whether these are all the error that an entry has."""
+    """Whether an entry has no error beyond these roundings."""
 
     @property
     def entries(self) -> int:
@@ -49,6 +49,8 @@ class Matrix(ABC):
         """Columns whose work costs less than a pass: a Gram matrix, of n m products in all."""
         return math.isqrt(self.entries // self.shape[0])
 
+    # A storage must write these five, `shape`, and counts what it reads in `passes`.
+
     @property
     @abstractmethod
     def norms(self) -> Vector:
@@ -59,8 +61,22 @@ class Matrix(ABC):
         """X^T a in float64: one pass."""
 
     @abstractmethod
+    def columns(self, index: Index) -> Vector:
+        """The columns X[:, index] as a dense float64 array."""
+
+    @abstractmethod
+    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
+
+    @abstractmethod
+    def checksum(self, rows: Words, cols: Words) -> Words:
+        """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
+
+    # The rest follows from them; a storage writes what it can do better.
+
     def score_radius(self, a: Vector) -> Vector:
-        """A bound of |scores(a) - X^T a|, elementwise."""
+        """A bound of |scores(a) - X^T a|, elementwise: that of inner products in any order."""
+        return inner_product_radii(self.shape[0], self.norms, norm_up(a))
 
     def scores_many(self, a: Vector) -> Vector:
         """`scores` for every row of a."""
@@ -68,11 +84,13 @@ class Matrix(ABC):
 
     def score_radius_many(self, a: Vector) -> Vector:
         """`score_radius` for every row of a."""
-        return np.stack([self.score_radius(row) for row in a])
+        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
-    @abstractmethod
-    def columns(self, index: Index) -> Vector:
-        """The columns X[:, index] as a dense float64 array."""
+    def part(self, index: Index) -> Matrix:
+        """The matrix of these columns, read once."""
+        from sparsebounds.matrices.dense import DenseMatrix
+
+        return DenseMatrix(self.columns(index))
 
     @property
     def home(self) -> Home:
@@ -82,18 +100,6 @@ class Matrix(ABC):
     def resident(self, index: Index) -> Array:
         """`columns`, at home."""
         return self.columns(index)
-
-    @abstractmethod
-    def part(self, index: Index) -> Matrix:
-        """The matrix of these columns."""
-
-    @abstractmethod
-    def moments(self, weights: Vector) -> tuple[Vector, Vector]:
-        """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
-
-    @abstractmethod
-    def checksum(self, rows: Words, cols: Words) -> Words:
-        """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
 
     @property
     def signature(self) -> Words:
@@ -186,13 +192,11 @@ class Matrix(ABC):
         return block @ w, up(radius + lost)
 
 
-def inner_product_radius(n: int, norms: Vector, a: Vector) -> Vector:
-    """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off."""
-    return inner_product_radii(n, norms, norm_up(a))
-
-
 def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
-    """The same for vectors a of given norm, or norms."""
+    """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off.
+
+    `size` is |a|, rounded up: one number, or a column of them.
+    """
     # A factor of 1 + 2^-50 covers the rounding of the product and of the sum; one more of the
     # smallest numbers, a product that underflows.
     radii: Vector = norms * up(up(gamma(n) * size) * (1.0 + 2.0**-50))

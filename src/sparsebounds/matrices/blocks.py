@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import row_norms_up, up
-from sparsebounds.matrices.base import Matrix, inner_product_radii, inner_product_radius
+from sparsebounds._rounding import up
+from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.cache import ColumnCache
-from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import SEEDS, Words, seeded
 
@@ -40,7 +39,7 @@ Plans can be pickled: one travels once to wherever the blocks are, and is asked 
 
 
 ALONG = 32
-"""One column in so many, at most, is read along with columns that cost a whole pass."""
+"""A pass that is made for a few columns also reads others, at most one in so many."""
 
 
 class BlockMatrix(Matrix):
@@ -103,18 +102,12 @@ class BlockMatrix(Matrix):
             out[self.cols[j]] = part
         return out
 
-    def score_radius(self, a: Vector) -> Vector:
-        return inner_product_radius(self.shape[0], self.norms, a)
-
     def scores_many(self, a: Vector) -> Vector:
         out = np.empty((len(a), self.shape[1]))
         plan = partial(_many, a=a, rows=self.rows)
         for j, part in self.fold(plan, operator.add, "rows"):
             out[:, self.cols[j]] = part
         return out
-
-    def score_radius_many(self, a: Vector) -> Vector:
-        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
     def columns(self, index: Index) -> Vector:
         if len(index) > self._cache.most:
@@ -145,9 +138,6 @@ class BlockMatrix(Matrix):
         block = np.searchsorted(starts, best, side="right")
         paid = np.isin(block, np.searchsorted(starts, index, side="right"))
         return self._cache.missing(best[paid])
-
-    def part(self, index: Index) -> DenseMatrix:
-        return DenseMatrix(self.columns(index))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])

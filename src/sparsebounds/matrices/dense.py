@@ -13,13 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import row_norms_up
-from sparsebounds.matrices.base import (
-    Matrix,
-    inner_product_radii,
-    inner_product_radius,
-    norms_from_squares,
-)
+from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.words import Words, words
 
 BLOCK = 1 << 18
@@ -30,7 +24,7 @@ SLIVER = 32
 
 
 class Scratch:
-    """Memory for a block, taken once: for a system, fresh pages cost more than the work on them."""
+    """Memory for a block, taken once: fresh pages would cost more than the work on them."""
 
     def __init__(self) -> None:
         self._flat = np.empty(0)
@@ -76,9 +70,6 @@ class DenseMatrix(Matrix):
             out[cols] += block.T @ a[rows]
         return out
 
-    def score_radius(self, a: Vector) -> Vector:
-        return inner_product_radius(self.shape[0], self.norms, a)
-
     def scores_many(self, a: Vector) -> Vector:
         if self._blas:
             self.passes += float(len(a))
@@ -87,9 +78,6 @@ class DenseMatrix(Matrix):
         for rows, cols, block in self._blocks():
             out[:, cols] += a[:, rows] @ block
         return out
-
-    def score_radius_many(self, a: Vector) -> Vector:
-        return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]

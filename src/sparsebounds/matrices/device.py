@@ -14,8 +14,7 @@ import numpy as np
 from array_api_compat import device
 
 from sparsebounds._array import Abroad, Array, Index, Mask, Vector
-from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
-from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.sums import ColumnSums, PlainSums, float64_blocks
 from sparsebounds.matrices.words import Words
 
@@ -53,9 +52,6 @@ class DeviceMatrix(Matrix):
         self.passes += 1.0
         return self._sums.powers(a)
 
-    def score_radius(self, a: Vector) -> Vector:
-        return inner_product_radius(self.shape[0], self.norms, a)
-
     def resident(self, index: Index) -> Array:
         self.passes += len(index) / self.shape[1]
         xp = self._home.xp
@@ -64,10 +60,6 @@ class DeviceMatrix(Matrix):
 
     def columns(self, index: Index) -> Vector:
         return self._home.fetch(self.resident(index))
-
-    def part(self, index: Index) -> DenseMatrix:
-        # A few columns are at home on the host; float32 entries are the same in float64.
-        return DenseMatrix(self.columns(index))
 
     def kept(self, keep: Mask) -> DeviceMatrix:
         """A copy of these rows, on the device."""

@@ -53,6 +53,9 @@ class LowRankMatrix(Matrix):
         lost = up(up(self._mass * (2.0 * n * TINY)) + r * TINY)
         return up(up(self.norms * up(gamma(n + r) * norm_up(a))) + lost)
 
+    def score_radius_many(self, a: Vector) -> Vector:
+        return np.stack([self.score_radius(row) for row in a])
+
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]
         return np.asarray(self.left @ self.right[:, index])

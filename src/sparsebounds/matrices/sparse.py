@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.matrices.base import Matrix, inner_product_radius, norms_from_squares
+from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.words import Words, words
 
 
@@ -50,9 +50,6 @@ class SparseMatrix(Matrix):
     def scores(self, a: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray(self._csc.T @ a)
-
-    def score_radius(self, a: Vector) -> Vector:
-        return inner_product_radius(self.shape[0], self.norms, a)
 
     def columns(self, index: Index) -> Vector:
         block = self._csc[:, index]
