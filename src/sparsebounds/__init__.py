@@ -9,6 +9,8 @@ first used (PEP 562), so that verifying a certificate never loads a solver. A ne
 is one line in `_HOME` and one below `TYPE_CHECKING`, where type checkers read it.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -109,4 +111,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
