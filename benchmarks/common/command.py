@@ -25,8 +25,11 @@ say = partial(print, flush=True)
 """Progress, one line per call."""
 
 
-def parser_of(name: str, doc: str | None) -> argparse.ArgumentParser:
-    """A parser for `python -m benchmarks.NAME` that prints the docstring as its help."""
+def parser_of(name: str, doc: str | None, *, save: bool = False) -> argparse.ArgumentParser:
+    """A parser for `python -m benchmarks.NAME` that prints the docstring as its help.
+
+    With --save where results are replaced only when asked.
+    """
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{name}",
         description=doc,
@@ -34,7 +37,20 @@ def parser_of(name: str, doc: str | None) -> argparse.ArgumentParser:
     )
     help_ = "write our times here, for `python -m benchmarks.compare`"
     parser.add_argument("--json", type=Path, metavar="FILE", help=help_)
+    if save:
+        parser.add_argument("--save", action="store_true", help="into results/")
     return parser
+
+
+def finish(
+    page: Page, options: argparse.Namespace, name: str, times: Mapping[str, float], data: Any
+) -> None:
+    """Print a page and write seconds by row; with --save results/NAME."""
+    page.show()
+    listed = [{"row": row, "seconds": seconds} for row, seconds in times.items()]
+    write_times(options.json, name, page.machine, listed)
+    if getattr(options, "save", False):
+        page.save(name, data)
 
 
 def write_times(file: Path | None, name: str, about: Any, times: Iterable[dict[str, Any]]) -> None:
@@ -67,6 +83,9 @@ class Benchmark(ABC, Generic[Row]):
     most_named: ClassVar[int] = 6
     """A reason not to run lists up to so many problems, and counts more than that."""
 
+    same: ClassVar[tuple[str, ...]] = ("value", "lower")
+    """Numbers of ours in a row that a change of the code should leave as they are."""
+
     saved: ClassVar[bool] = True
     """Whether a complete run replaces the files in results/."""
 
@@ -86,13 +105,18 @@ class Benchmark(ABC, Generic[Row]):
     def lines(self, row: Row) -> list[list[str]]:
         """A row as text: our columns, then one per peer."""
 
-    @abstractmethod
     def times(self, row: Row) -> list[dict[str, Any]]:
-        """`row` and `seconds` of ours, and what else should stay the same."""
+        """`row` and `seconds` of ours, and the numbers named in `same`."""
+        same = {name: getattr(row, name) for name in self.same}
+        return [{"row": row.problem, "seconds": row.seconds, **same}]
 
     def reasons(self, row: Row) -> list[tuple[str, str, str]]:
-        """(who, why, problem) of what did not run."""
-        return []
+        """(who, why, problem) of what did not run, from the cells of a row."""
+        found = []
+        for one in row.cells.values():
+            cells = one if isinstance(one, list) else [one]
+            found += [(cell.who, cell.reason, row.problem) for cell in cells if cell.reason]
+        return found
 
     def remarks(self) -> list[str]:
         """What else was not run, and why."""
@@ -171,7 +195,9 @@ class Benchmark(ABC, Generic[Row]):
         rows, missing = [], {}
         for name in names:
             try:
-                rows.append(self.measure(name))
+                rows.append(row := self.measure(name))
+                for line in self.lines(row):
+                    say("  ".join(line))
             except Unavailable as reason:
                 missing[name] = str(reason)
                 say(f"{name} not run: {reason}")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import geometric_mean
 
 from benchmarks.common.bars import Verdict
-from benchmarks.exact.ours import OURS
+from benchmarks.exact.measure import OURS
 from benchmarks.exact.rows import ExactRow, Outcome
 
 EL0PS, OKRIDGE = ("El0ps", "El0ps, no screening"), ("OKRidge",)

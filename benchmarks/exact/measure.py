@@ -33,6 +33,25 @@ WARM = 10.0
 """Seconds for the run that a compiler is warmed up with."""
 
 
+class Ours(ExactPeer):
+    """`solve(..., exact=True)`, timed in full, certificate included, and run like a peer.
+
+    Its tolerance is relative to the larger of the objective and that of w = 0. It is given the one
+    that means the gap asked for, which is relative to the objective alone.
+    """
+
+    name = "sparsebounds"
+    packages = ("sparsebounds",)
+
+    def run(self, task: Task) -> Claim:
+        tol = task.gap * task.value / max(task.value, task.null)
+        found = task.problem.solve(exact=True, tol=tol, time_limit=task.limit)
+        return Claim(found.coef, found.lower, found.stats.nodes, found.status == "optimal")
+
+
+OURS = Ours()
+
+
 @dataclass(frozen=True)
 class Report:
     """What came back."""
@@ -44,24 +63,7 @@ class Report:
 
 
 class Runner:
-    """A peer and its process."""
-
-    def __init__(self, peer: ExactPeer) -> None:
-        self.peer = peer
-        self._worker = Worker(Answering(peer))
-
-    def ask(self, task: Task) -> Report:
-        """Run the task; `WorkerError` with the reason where that failed."""
-        report: Report = self._worker.ask(task, task.limit + ENOUGH + PATIENCE)
-        return report
-
-    def stop(self) -> None:
-        """End the process."""
-        self._worker.stop()
-
-
-class Answering:
-    """What the other process does with a task."""
+    """A peer; called in a process of its own, it runs a task."""
 
     def __init__(self, peer: ExactPeer) -> None:
         self.peer = peer
@@ -76,14 +78,13 @@ class Answering:
         return measured(self.peer, task)
 
 
-def attempt(runner: Runner, task: Task, program: Program) -> tuple[Outcome, Any]:
+def attempt(peer: ExactPeer, worker: Worker, task: Task, program: Program) -> tuple[Outcome, Any]:
     """One peer's claim, its model refitted by us; its coefficients."""
-    peer = runner.peer
     reason = peer.reason_to_skip(task.problem)
     if reason is not None:
         return Outcome(peer.name, reason=reason), None
     try:
-        report = runner.ask(task)
+        report = worker.ask(task, task.limit + ENOUGH + PATIENCE)
     except WorkerError as error:
         return Outcome(peer.name, reason=str(error)), None
     claim, outcome = report.claim, Outcome(peer.name)

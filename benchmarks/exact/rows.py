@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from benchmarks.common import rows
+
 GAP = 1e-4
 """The relative gap, (objective - bound) / |objective|, at which a program counts as solved."""
 
@@ -17,11 +19,9 @@ FALSE = 1e-6
 
 
 @dataclass
-class Outcome:
-    """One peer on one program: measured, or skipped with its reason."""
+class Outcome(rows.Cell):
+    """What one peer claims about one program."""
 
-    tool: str
-    seconds: float = math.nan
     processor: float = math.nan
     """Seconds of the processor: the same on an idle machine, and steadier on a busy one."""
 
@@ -40,9 +40,6 @@ class Outcome:
 
     false: bool = False
     """Whether somebody has a model better than its bound."""
-
-    reason: str = ""
-    """Why it did not run, or what went wrong."""
 
     @property
     def ran(self) -> bool:
@@ -65,11 +62,9 @@ class Outcome:
 
 
 @dataclass
-class ExactRow:
+class ExactRow(rows.Row):
     """A program, ours and everybody else's outcome."""
 
-    problem: str
-    shape: tuple[int, int]
     loss: str
     form: str
     reference: float

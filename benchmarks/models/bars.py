@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.common.bars import Verdict
-from benchmarks.models.rows import ModelRow
+from benchmarks.models.measure import ModelRow
 
 AS_GOOD, SHARE = 1e-6, 0.95
 RIVAL, FACTOR, SHORT = "abess", 5.0, 0.05

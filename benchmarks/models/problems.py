@@ -17,7 +17,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sklearn.datasets import make_low_rank_matrix
 
 from benchmarks.common import problems
 from benchmarks.common.problems import REAL, Problem, experiment_1, real
@@ -38,6 +37,8 @@ def correlated(loss: str, m: int, correlation: float, snr: float, k: int) -> Pro
 
 def experiment_2(loss: str, k: int) -> Problem:
     """Bell-shaped singular values, effective rank 10; coefficients and noise as in exp1."""
+    from sklearn.datasets import make_low_rank_matrix
+
     X = make_low_rank_matrix(1000, 100, effective_rank=10, random_state=0)
     rng = np.random.default_rng(0)
     coef = np.zeros(100)

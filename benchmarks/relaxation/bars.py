@@ -7,99 +7,72 @@ accuracy. A bar whose peers did not run is not passed, it is open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.common.bars import Verdict
-from benchmarks.relaxation.rows import Row
+from benchmarks.relaxation.measure import Row
 
 BEST_CONIC, AS_WRITTEN, FIRST_ORDER = "CVXPY, best", "CVXPY, as written", "Liu-Shafiee-Lodi (ours)"
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A promise about one problem."""
-
-    problem: str
-    text: str
-    check: Callable[[Row], tuple[str, bool | None]]
-
-    def judge(self, row: Row) -> Verdict:
-        measured, passed = self.check(row)
-        return Verdict(self.problem, self.text, measured, passed)
-
-
-def faster(problem: str, factor: float, than: str | None = None, *, setup: bool = False) -> Bar:
+def faster(row: Row, factor: float, than: str | None = None, *, setup: bool = False) -> Verdict:
     """At least `factor` times faster than one peer, or than the fastest; with our set-up or not."""
     whom = than or "the fastest"
-
-    def check(row: Row) -> tuple[str, bool | None]:
-        rivals = [
-            cell for cell in row.cells.values() if cell.reached and than in (None, cell.competitor)
-        ]
-        if not rivals:
-            return f"{whom} did not run", None
-        rival = min(rivals, key=lambda cell: cell.seconds)
-        ratio = rival.seconds / row.seconds
-        text = f"{ratio:.2f}x against {rival.competitor}"
-        whole = rival.seconds / (row.seconds + row.setup)
-        text += f" ({whole:.2f}x with our set-up)"
-        best = row.cells.get(BEST_CONIC)
-        if than == AS_WRITTEN and best is not None and best.reached:
-            text += f"; {best.seconds / row.seconds:.1f}x against the best formulation"
-        return text, (whole if setup else ratio) >= factor
-
-    words = f"no slower than {whom}" if factor == 1 else f"{factor:g}x faster than {whom}"
-    return Bar(problem, words, check)
+    bar = f"no slower than {whom}" if factor == 1 else f"{factor:g}x faster than {whom}"
+    rivals = [cell for cell in row.cells.values() if cell.reached and than in (None, cell.tool)]
+    if not rivals:
+        return Verdict(row.problem, bar, f"{whom} did not run", None)
+    rival = min(rivals, key=lambda cell: cell.seconds)
+    ratio, whole = rival.seconds / row.seconds, rival.seconds / (row.seconds + row.setup)
+    text = f"{ratio:.2f}x against {rival.tool} ({whole:.2f}x with our set-up)"
+    best = row.cells.get(BEST_CONIC)
+    if than == AS_WRITTEN and best is not None and best.reached:
+        text += f"; {best.seconds / row.seconds:.1f}x against the best formulation"
+    return Verdict(row.problem, bar, text, (whole if setup else ratio) >= factor)
 
 
-def cheap(
-    problem: str, passes: float, products: float | None = None, *, strict: bool = False
-) -> Bar:
-    """At most (strict: fewer than) so many passes over X, and so many times one X^T a."""
-
-    def check(row: Row) -> tuple[str, bool | None]:
-        kept = row.passes < passes if strict else row.passes <= passes
-        text = f"{row.passes:.2f} passes"
-        if products is not None:
-            kept = kept and row.products <= products
-            text += f", {row.products:.1f} X^T a"
-        return text, kept
-
-    words = f"{'fewer than' if strict else 'at most'} {passes:g} passes"
-    return Bar(problem, words + (f" and {products:g} X^T a" if products else ""), check)
+def cheap(row: Row, passes: float, products: float) -> Verdict:
+    """At most so many passes over X, and so many times one X^T a."""
+    kept = row.passes <= passes and row.products <= products
+    text = f"{row.passes:.2f} passes, {row.products:.1f} X^T a"
+    return Verdict(row.problem, f"at most {passes:g} passes and {products:g} X^T a", text, kept)
 
 
-def quick(problem: str, seconds: float) -> Bar:
+def few_passes(row: Row, passes: float) -> Verdict:
+    """Fewer than so many passes over X."""
+    text = f"{row.passes:.2f} passes"
+    return Verdict(row.problem, f"fewer than {passes:g} passes", text, row.passes < passes)
+
+
+def quick(row: Row, most: float) -> Verdict:
     """Less than so many seconds, set-up included."""
-    return Bar(
-        problem,
-        f"less than {seconds:g} s",
-        lambda row: (f"{row.seconds + row.setup:.3f} s", row.seconds + row.setup < seconds),
-    )
+    seconds = row.seconds + row.setup
+    return Verdict(row.problem, f"less than {most:g} s", f"{seconds:.3f} s", seconds < most)
 
 
-BARS: tuple[Bar, ...] = (
-    faster("500x1000-ar0.5", 1),
-    faster("500x1000-ar0.9", 1),
-    faster("500x10000", 2),
-    faster("1000x100000-rank20", 10),
-    faster("100000x500", 2),
-    faster("500x10000-k", 100, BEST_CONIC),
-    faster("500x10000-k", 5, FIRST_ORDER),
-    faster("500x1000-logistic", 1),
-    faster("500x10000-logistic", 1),
-    cheap("1000x50000-0.1", 6, 15),
-    cheap("1000x50000-0.02", 6, 15),
-    cheap("1000x50000-logistic-0.1", 8, 50),
-    cheap("1000x50000-logistic-0.02", 8, 50),
-    cheap("20000x200000-sparse", 10, strict=True),
-    quick("leukemia", 0.5),
-    faster("exp1-l0", 50, AS_WRITTEN),
-    faster("exp1-k-logistic", 50, AS_WRITTEN),
+Bars = Iterable[tuple[str, Callable[[Row], Verdict]]]
+BARS: Bars = (
+    ("500x1000-ar0.5", partial(faster, factor=1)),
+    ("500x1000-ar0.9", partial(faster, factor=1)),
+    ("500x10000", partial(faster, factor=2)),
+    ("1000x100000-rank20", partial(faster, factor=10)),
+    ("100000x500", partial(faster, factor=2)),
+    ("500x10000-k", partial(faster, factor=100, than=BEST_CONIC)),
+    ("500x10000-k", partial(faster, factor=5, than=FIRST_ORDER)),
+    ("500x1000-logistic", partial(faster, factor=1)),
+    ("500x10000-logistic", partial(faster, factor=1)),
+    ("1000x50000-0.1", partial(cheap, passes=6, products=15)),
+    ("1000x50000-0.02", partial(cheap, passes=6, products=15)),
+    ("1000x50000-logistic-0.1", partial(cheap, passes=8, products=50)),
+    ("1000x50000-logistic-0.02", partial(cheap, passes=8, products=50)),
+    ("20000x200000-sparse", partial(few_passes, passes=10)),
+    ("leukemia", partial(quick, most=0.5)),
+    ("exp1-l0", partial(faster, factor=50, than=AS_WRITTEN)),
+    ("exp1-k-logistic", partial(faster, factor=50, than=AS_WRITTEN)),
 )
 
 
-def judge(rows: Iterable[Row], bars: Iterable[Bar]) -> list[Verdict]:
+def judge(rows: Iterable[Row], bars: Bars) -> list[Verdict]:
     """Every bar whose problem was run."""
     found = {row.problem: row for row in rows}
-    return [bar.judge(found[bar.problem]) for bar in bars if bar.problem in found]
+    return [bar(found[name]) for name, bar in bars if name in found]

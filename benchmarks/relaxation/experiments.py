@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +20,8 @@ from benchmarks.common.bars import Verdict
 from benchmarks.common.peers.conic import CvxpyAuthors, CvxpyBest
 from benchmarks.common.problems import Problem
 from benchmarks.relaxation.bars import AS_WRITTEN, faster, judge
+from benchmarks.relaxation.measure import Row
 from benchmarks.relaxation.problems import leukemia
-from benchmarks.relaxation.rows import Row
 from benchmarks.relaxation.table import Relaxations
 from sparsebounds.datasets import make_bell_spectrum, make_low_rank
 
@@ -79,10 +80,8 @@ class Experiments(Relaxations):
     peers = (CvxpyAuthors(), CvxpyBest())
 
     def judge(self, rows: Sequence[Row]) -> list[Verdict]:
-        return judge(
-            rows,
-            [faster(name, bar, AS_WRITTEN, setup=True) for name, (_, bar) in POINTS.items()],
-        )
+        bar = partial(faster, than=AS_WRITTEN, setup=True)
+        return judge(rows, [(name, partial(bar, factor=x)) for name, (_, x) in POINTS.items()])
 
 
 main = Experiments().main

@@ -5,20 +5,68 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from benchmarks.common import rows
 from benchmarks.common.peers.base import RelaxationPeer
 from benchmarks.common.problems import Problem
 from benchmarks.common.timing import best_of, product_seconds, seconds_of, timed
 from benchmarks.relaxation.referee import relative_gap, relaxed_value
-from benchmarks.relaxation.rows import Cell, Row
 from sparsebounds import Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
 
 OUR_TOLERANCE, THEIR_GAP = 1e-8, 1e-6
 PATIENCE = 150.0
 """Seconds after which a peer's tolerance is not tightened further."""
+
+
+@dataclass
+class Cell(rows.Cell):
+    """A peer's relaxation."""
+
+    gap: float = math.nan
+    """By our formulas, against the best dual value known."""
+
+    tolerance: float = math.nan
+    """The setting of its own that was enough."""
+
+    inside: float = math.nan
+    """Seconds in the solver alone, where a modelling layer was timed too."""
+
+    reached: bool = False
+
+
+@dataclass
+class Row(rows.Row):
+    """Our relaxation, and the peers'."""
+
+    seconds: float
+    """relax alone."""
+
+    setup: float
+    """Program(...): validation and column norms."""
+
+    passes: float
+    newton_steps: int
+    rounds: int
+    working_set: int
+    gap: float
+    status: str
+    product: float
+    """Seconds of one X^T a."""
+
+    value: float
+    dual_value: float
+    """The best one known: what gaps are taken against."""
+
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    @property
+    def products(self) -> float:
+        """Our time in units of one X^T a."""
+        return self.seconds / self.product
 
 
 def ours(name: str, problem: Problem) -> tuple[Row, Program]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import benchmarks.relaxation
 from benchmarks.common.bars import Verdict
-from benchmarks.common.command import Benchmark, say
+from benchmarks.common.command import Benchmark
 from benchmarks.common.page import three
 from benchmarks.common.peers.conic import CvxpyAuthors, CvxpyBest
 from benchmarks.common.peers.el0ps import El0psRoot
@@ -17,9 +17,8 @@ from benchmarks.common.peers.l0bnb import L0BnBRoot
 from benchmarks.common.peers.liu_shafiee_lodi import LiuShafieeLodi
 from benchmarks.common.peers.skglm import SkglmBerHu
 from benchmarks.relaxation.bars import BARS, judge
-from benchmarks.relaxation.measure import ours, theirs
+from benchmarks.relaxation.measure import Cell, Row, ours, theirs
 from benchmarks.relaxation.problems import PROBLEMS, QUICK
-from benchmarks.relaxation.rows import Cell, Row
 
 
 class Relaxations(Benchmark[Row]):
@@ -47,6 +46,7 @@ class Relaxations(Benchmark[Row]):
     )
     quick, quick_help = QUICK, "the small problems: a minute"
     most_named = len(PROBLEMS)
+    same = ("passes", "value")
     problems = PROBLEMS
     peers = (
         SkglmBerHu(),
@@ -58,21 +58,10 @@ class Relaxations(Benchmark[Row]):
     )
 
     def measure(self, name: str) -> Row:
-        say(f"{name} ...")
         problem = self.problems[name]()
         row, program = ours(name, problem)
-        say(
-            f"  ours {1e3 * row.seconds:.2f} ms (+ {1e3 * row.setup:.2f} set-up), "
-            f"{row.passes:.2f} passes, {row.products:.1f} X^T a, gap {row.gap:.1e}"
-        )
         for peer in self.peers:
-            cell = row.cells[peer.name] = theirs(peer, problem, program, row)
-            told = cell.reason or (
-                f"{1e3 * cell.seconds:.2f} ms, {cell.seconds / row.seconds:.2f}x, "
-                f"gap {cell.gap:.1e} at {cell.tolerance:g}"
-                + (f" ({cell.variant})" if cell.variant else "")
-            )
-            say(f"  {peer.name}: {told}")
+            row.cells[peer.name] = theirs(peer, problem, program, row)
         return row
 
     def judge(self, rows: Sequence[Row]) -> list[Verdict]:
@@ -92,19 +81,8 @@ class Relaxations(Benchmark[Row]):
             ]
         ]
 
-    def reasons(self, row: Row) -> list[tuple[str, str, str]]:
-        cells = row.cells.values()
-        return [(cell.competitor, cell.reason, row.problem) for cell in cells if cell.reason]
-
     def plain(self, row: Row) -> list[dict[str, Any]]:
         return [asdict(row) | {"products": row.products}]
-
-    def times(self, row: Row) -> list[dict[str, Any]]:
-        bounds = {"passes": row.passes, "value": row.value}
-        return [
-            {"row": row.problem, "seconds": row.seconds, **bounds},
-            {"row": f"{row.problem}, set-up", "seconds": row.setup},
-        ]
 
 
 def _cell(cell: Cell | None, row: Row) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 import benchmarks.robust
 from benchmarks.common.bars import Verdict
-from benchmarks.common.command import Benchmark, say
+from benchmarks.common.command import Benchmark
 from benchmarks.common.page import three
 from benchmarks.robust.measure import (
     ERRORS,
@@ -79,9 +79,10 @@ class Robust(Benchmark[list[Attempt]]):
         run = ours if method in LOSSES else theirs
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = [run(method, errors, seed) for seed in range(self.options.seeds)]
-        say("  ".join(self.lines(found)[0]))
-        return found
+            return [run(method, errors, seed) for seed in range(self.options.seeds)]
+
+    def reasons(self, row: list[Attempt]) -> list[tuple[str, str, str]]:
+        return []
 
     def remarks(self) -> list[str]:
         return ["RANSAC and Theil-Sen on all columns: they need more rows than columns"]

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from benchmarks.common import machine
 from benchmarks.common.bars import Verdict
-from benchmarks.common.command import parser_of, say, write_times
+from benchmarks.common.command import finish, parser_of, say
 from benchmarks.common.memory import forget_peak, held
 from benchmarks.common.page import RESULTS, Page, caption_of, write_json
 from benchmarks.common.problems import Problem, l0_max, noisy
@@ -35,6 +34,8 @@ def correlated_in_place(
     n: int, m: int, dtype: Any, ridge: float, correlation: float = 0.5
 ) -> Problem:
     """Like `make_correlated`, row by row into one array of the type asked for."""
+    from scipy.signal import lfilter
+
     rng = np.random.default_rng(0)
     X = np.empty((n, m), dtype)
     fresh = np.sqrt(1.0 - correlation**2)
@@ -134,12 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         absences=[],
         machine=machine.describe(Relaxations.packages),
     )
-    page.show()
-    times = ({"row": f"m = {at['m']}", **at} for at in sizes)
-    keys = ("row", "seconds", "passes")
-    write_times(
-        options.json, "scale", page.machine, ({key: at[key] for key in keys} for at in times)
-    )
+    finish(page, options, "scaling", {f"m = {at['m']}": at["seconds"] for at in sizes}, None)
     if options.most >= SIZES[-1] and not options.no_save:
         data = {"machine": page.machine, "time": sizes, "memory": used}
         write_json(RESULTS / "scaling.json", data)

@@ -27,7 +27,7 @@ import psutil
 
 from benchmarks.common import machine
 from benchmarks.common.bars import Verdict, predicted, under
-from benchmarks.common.command import parser_of, write_times
+from benchmarks.common.command import finish, parser_of
 from benchmarks.common.memory import Watch
 from benchmarks.common.page import Page, caption_of
 from benchmarks.common.timing import timed
@@ -165,13 +165,12 @@ def measure(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, save."""
-    parser = parser_of("scale.cluster", __doc__)
+    parser = parser_of("scale.cluster", __doc__, save=True)
     parser.add_argument("--gib", type=float, default=64.0)
     parser.add_argument("--ridge", type=float, default=RIDGE, help="smaller: harder")
     parser.add_argument("--columns", action="store_true", help="chunks of columns, not of rows")
     parser.add_argument("--processes", action="store_true", help="two worker processes")
     parser.add_argument("--verify", action="store_true", help="check the certificate as well")
-    parser.add_argument("--save", action="store_true", help="into results/")
     options = parser.parse_args(arguments)
     scheduler = (
         processes() if options.processes else dask.config.set(scheduler="threads", num_workers=2)
@@ -189,11 +188,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         absences=[],
         machine=where | {"threads used": 2},
     )
-    page.show()
-    listed = ({"row": what, "seconds": seconds} for what, seconds in times.items())
-    write_times(options.json, "scale.cluster", page.machine, listed)
-    if options.save:
-        page.save(f"cluster-{'columns' if options.columns else 'rows'}", dict(rows))
+    name = f"cluster-{'columns' if options.columns else 'rows'}"
+    finish(page, options, name, times, dict(rows))
 
 
 if __name__ == "__main__":

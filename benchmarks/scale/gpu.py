@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.common import machine
 from benchmarks.common.bars import Verdict, under
-from benchmarks.common.command import parser_of, say, write_times
+from benchmarks.common.command import finish, parser_of, say
 from benchmarks.common.page import Page, caption_of, three
 from benchmarks.common.problems import CURVATURE
 from benchmarks.common.timing import best_of, best_run, seconds_of, timed
@@ -30,8 +30,8 @@ from sparsebounds import Program, __version__, relax, solve
 
 RIDGE, NONZEROS, GROUP, TOL = 0.05, 20, 100, 1e-6
 RELAX_BAR, PASSES_BAR, SOLVE_BAR = {"squared": 0.5, "logistic": 2.0}, 20.0, 3.0
-HEADER = ("problem", "X^T a", "float64 pass", "Program", "relax", "over X^T a", "passes", "gap")
-MORE = ("working set", "solve", "certified gap", "nonzeros", "planted", "device peak")
+TIMES = ("problem", "X^T a", "float64 pass", "Program", "relax", "over X^T a", "passes", "gap")
+HEADER = (*TIMES, "working set", "solve", "certified gap", "nonzeros", "planted", "device peak")
 
 
 def correlated(torch: Any, n: int, m: int, device: str, seed: int) -> tuple[Any, Any]:
@@ -199,11 +199,10 @@ def line(row: dict) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, save."""
-    parser = parser_of("scale.gpu", __doc__)
+    parser = parser_of("scale.gpu", __doc__, save=True)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--columns", type=int, default=1_000_000)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--save", action="store_true", help="results/gpu.json and .md")
     options = parser.parse_args(arguments)
     try:
         import torch
@@ -232,21 +231,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     page = Page(
         title=f"One GPU: {size}",
         caption=caption_of(__doc__),
-        header=HEADER + MORE,
+        header=HEADER,
         lines=[line(row) for row in rows],
         verdicts=verdicts(rows, same),
         absences=[],
         machine=where,
     )
-    page.show()
-    times = [
-        {"row": f"{row['problem']}: {what}", "seconds": row[what]}
-        for row in rows
-        for what in ("program", "relax", "solve")
-    ]
-    write_times(options.json, "scale.gpu", where, times)
-    if options.save:
-        page.save("gpu", {"machine": where, "rows": rows, "agreement": same})
+    parts = ("program", "relax", "solve")
+    times = {f"{row['problem']}: {part}": row[part] for row in rows for part in parts}
+    finish(page, options, "gpu", times, {"machine": where, "rows": rows, "agreement": same})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 import sparsebounds as sb
 from benchmarks.common import machine
 from benchmarks.common.bars import predicted, under
-from benchmarks.common.command import parser_of, say, write_times
+from benchmarks.common.command import finish, parser_of, say
 from benchmarks.common.memory import Watch, held
 from benchmarks.common.page import Page, caption_of
 from benchmarks.common.timing import timed
@@ -49,24 +49,26 @@ class Row:
     note: str = ""
 
 
-def blocks(columns: int) -> Iterator[np.ndarray]:
-    """The matrix, STEP rows at a time."""
+def written(store: Callable[[int, np.ndarray], Any], columns: int) -> np.ndarray:
+    """Hand the matrix to `store`, STEP rows at a time; the response, from ten columns and noise."""
     rng = np.random.default_rng(0)
-    for _ in range(0, ROWS, STEP):
-        yield rng.standard_normal((STEP, columns), dtype=np.float32)
+    chosen = np.linspace(0, columns - 1, 10).astype(int)
+    signal = np.empty(ROWS)
+    for top in range(0, ROWS, STEP):
+        block = rng.standard_normal((STEP, columns), dtype=np.float32)
+        store(top, block)
+        signal[top : top + STEP] = block[:, chosen].astype(float).sum(axis=1)
+    return signal + np.random.default_rng(1).normal(scale=2.0, size=ROWS)
 
 
 def write_npy(path: Path, columns: int) -> np.ndarray:
     """Write the file; the response."""
     head = {"descr": "<f4", "fortran_order": False, "shape": (ROWS, columns)}
-    signal = []
     with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, head)  # type: ignore[arg-type]
-        for block in blocks(columns):
-            file.write(block)
-            signal.append(planted(block))
+        np.lib.format.write_array_header_1_0(file, head)
+        y = written(lambda _, block: file.write(block), columns)
         os.fsync(file.fileno())
-    return noisy(np.concatenate(signal))
+    return y
 
 
 def write_zarr(path: Path, columns: int) -> np.ndarray:
@@ -76,22 +78,7 @@ def write_zarr(path: Path, columns: int) -> np.ndarray:
     array = zarr.create_array(
         path, shape=(ROWS, columns), chunks=(STEP, columns), dtype="f4", compressors=None
     )
-    signal = []
-    for count, block in enumerate(blocks(columns)):
-        array[count * STEP : (count + 1) * STEP] = block
-        signal.append(planted(block))
-    return noisy(np.concatenate(signal))
-
-
-def planted(block: np.ndarray) -> np.ndarray:
-    """What the ten planted columns say."""
-    chosen = np.linspace(0, block.shape[1] - 1, 10).astype(int)
-    return block[:, chosen].astype(float).sum(axis=1)
-
-
-def noisy(signal: np.ndarray) -> np.ndarray:
-    """The response."""
-    return signal + np.random.default_rng(1).normal(scale=2.0, size=len(signal))
+    return written(lambda top, block: array.__setitem__(slice(top, top + STEP), block), columns)
 
 
 def forget(path: Path) -> None:
@@ -192,12 +179,11 @@ def page_of(rows: list[Row], size: int, title: str) -> Page:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write, measure, print, save."""
-    parser = parser_of("scale.out_of_core", __doc__)
+    parser = parser_of("scale.out_of_core", __doc__, save=True)
     parser.add_argument("--gib", type=float, default=8.0)
     parser.add_argument("--memory", default="1 GiB")
     parser.add_argument("--keep", type=Path, help="write here, and leave it there")
     parser.add_argument("--zarr", action="store_true", help="a Zarr array in place of .npy")
-    parser.add_argument("--save", action="store_true", help="into results/")
     options = parser.parse_args(arguments)
     columns = int(options.gib * 2**30 / 4 / ROWS)
     folder = Path(tempfile.mkdtemp())
@@ -210,13 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{ROWS:,} x {columns:,} float32, {options.gib:g} GiB of {kind}, {options.memory} held"
         )
         page = page_of(rows, ROWS * columns * 4, title)
-        page.show()
-        times = [{"row": f"{row.what}, {row.cache}", **asdict(row)} for row in rows]
-        keys = ("row", "seconds", "passes", "note")
-        times = [{key: time[key] for key in keys} for time in times]
-        write_times(options.json, f"scale.out_of_core {kind}", page.machine, times)
-        if options.save:
-            page.save(f"out-of-core-{kind.lower()}", [asdict(row) for row in rows])
+        times = {f"{row.what}, {row.cache}": row.seconds for row in rows}
+        name = f"out-of-core-{kind.lower()}"
+        finish(page, options, name, times, [asdict(row) for row in rows])
     finally:
         shutil.rmtree(folder)
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.common import machine
-from benchmarks.common.command import parser_of, write_times
+from benchmarks.common.command import finish, parser_of
 from benchmarks.common.page import Page, caption_of
 
 READERS = {
@@ -80,9 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         absences=[],
         machine=machine.describe(("sparsebounds", "numpy", "polars")),
     )
-    page.show()
-    ours = {"row": "read_table", "seconds": found["read_table"][0]}
-    write_times(options.json, "scale.tables", page.machine, [ours])
+    finish(page, options, "tables", {"read_table": found["read_table"][0]}, None)
 
 
 if __name__ == "__main__":

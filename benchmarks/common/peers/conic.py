@@ -59,17 +59,8 @@ class CvxpyBest(Cvxpy):
             inside = clarabel(cp.Problem(cp.Minimize(objective), constraints), tolerance)
             return Answer(w.value, np.minimum(1.0, np.abs(w.value) / tau), inside=inside)
         u, t = cp.Variable(m), cp.Variable(m)
-        constraints = [u >= 0, u <= 1, cp.SOC(t + u, cp.vstack([2 * w, t - u]), axis=0)]
-        if problem.l0 is None:
-            constraints.append(cp.sum(u) <= problem.k)
-        else:
-            objective += problem.l0 * cp.sum(u)
-        if problem.ball is None:
-            objective += problem.ridge / 2 * cp.sum(t)
-        else:
-            constraints.append(cp.sum(t) <= problem.ball)
-        inside = clarabel(cp.Problem(cp.Minimize(objective), constraints), tolerance)
-        return Answer(np.asarray(w.value), np.asarray(u.value), inside=inside)
+        cones = [cp.SOC(t + u, cp.vstack([2 * w, t - u]), axis=0)]
+        return perspective(problem, objective, w, u, cp.sum(t), cones, tolerance)
 
 
 class CvxpyAuthors(Cvxpy):
@@ -82,22 +73,31 @@ class CvxpyAuthors(Cvxpy):
         X, y = problem.X, problem.y
         n, m = problem.shape
         w, u = cp.Variable(m), cp.Variable(m)
-        perspective = sum(cp.quad_over_lin(w[i], u[i]) for i in range(m))
         if problem.loss == "squared":
             loss = cp.sum_squares(X @ w - y) / (2 * n)
         else:
             loss = cp.sum(cp.logistic(cp.multiply(-y, X @ w))) / n
-        objective, constraints = loss, [u >= 0, u <= 1]
-        if problem.l0 is None:
-            constraints.append(cp.sum(u) <= problem.k)
-        else:
-            objective += problem.l0 * cp.sum(u)
-        if problem.ball is None:
-            objective += problem.ridge / 2 * perspective
-        else:
-            constraints.append(perspective <= problem.ball)
-        inside = clarabel(cp.Problem(cp.Minimize(objective), constraints), tolerance)
-        return Answer(np.asarray(w.value), np.asarray(u.value), inside=inside)
+        squares = sum(cp.quad_over_lin(w[i], u[i]) for i in range(m))
+        return perspective(problem, loss, w, u, squares, [], tolerance)
+
+
+def perspective(
+    problem: Problem, objective: Any, w: Any, u: Any, squares: Any, cones: list, tolerance: float
+) -> Answer:
+    """Solve with 0 <= u <= 1, k or l0 on sum u, ridge or ball on `squares` = sum w_i^2/u_i."""
+    import cvxpy as cp
+
+    constraints = [u >= 0, u <= 1, *cones]
+    if problem.l0 is None:
+        constraints.append(cp.sum(u) <= problem.k)
+    else:
+        objective += problem.l0 * cp.sum(u)
+    if problem.ball is None:
+        objective += problem.ridge / 2 * squares
+    else:
+        constraints.append(squares <= problem.ball)
+    inside = clarabel(cp.Problem(cp.Minimize(objective), constraints), tolerance)
+    return Answer(np.asarray(w.value), np.asarray(u.value), inside=inside)
 
 
 def rank_reduced(X: Any, y: Any) -> tuple[Any, Any, float]:

@@ -14,13 +14,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import (
-    HuberRegressor,
-    LinearRegression,
-    RANSACRegressor,
-    TheilSenRegressor,
-    orthogonal_mp,
-)
 
 from benchmarks.common.peers.base import ModelPeer, Suggestion
 from benchmarks.common.problems import Problem
@@ -33,6 +26,8 @@ class MatchingPursuit(ModelPeer):
 
     def run(self, problem: Problem, variant: str) -> Suggestion:
         if problem.loss == "squared":
+            from sklearn.linear_model import orthogonal_mp
+
             with warnings.catch_warnings():
                 # Columns of low rank: it stops before k, and says so.
                 warnings.simplefilter("ignore", RuntimeWarning)
@@ -52,6 +47,8 @@ class MatchingPursuit(ModelPeer):
 
 def ransac(columns: int, noise: float, seed: int) -> Any:
     """Rows within three standard deviations of the noise count as good."""
+    from sklearn.linear_model import LinearRegression, RANSACRegressor
+
     return RANSACRegressor(
         LinearRegression(),
         min_samples=columns + 1,
@@ -63,9 +60,13 @@ def ransac(columns: int, noise: float, seed: int) -> Any:
 
 def theil_sen(columns: int, noise: float, seed: int) -> Any:
     """At most 3000 subsets of the rows."""
+    from sklearn.linear_model import TheilSenRegressor
+
     return TheilSenRegressor(max_subpopulation=3000, max_iter=500, random_state=seed)
 
 
 def huber(columns: int, noise: float, seed: int) -> Any:
     """With its default threshold."""
+    from sklearn.linear_model import HuberRegressor
+
     return HuberRegressor(max_iter=1000)
