@@ -28,10 +28,10 @@ def compared(before: dict[str, Any], after: dict[str, Any]) -> tuple[list[str], 
     lines = [f"{'row':{width}}  {'before':>11}  {'after':>11}  {'ratio':>6}"]
     ratios = []
     for name in old:
-        if name not in new:
-            lines.append(f"{name:{width}}  only before")
+        first, second = old[name]["seconds"], new.get(name, {}).get("seconds")
+        if first is None or second is None:
+            lines.append(f"{name:{width}}  {'only before' if first else 'not measured before'}")
             continue
-        first, second = old[name]["seconds"], new[name]["seconds"]
         ratios.append(second / first)
         line = f"{name:{width}}  {1e3 * first:8.2f} ms  {1e3 * second:8.2f} ms  {ratios[-1]:6.2f}"
         notes = ["SLOWER"] if ratios[-1] > SLOWER else []
