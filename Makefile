@@ -41,7 +41,7 @@ lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
 	$(BIN)/mypy
 
 bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environment of their own
-	$(SINGLE) $(BENCH)/bin/python -m benchmarks
+	$(SINGLE) $(BENCH)/bin/python -m benchmarks.relaxation
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.models
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.paths
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.exact

@@ -1,0 +1,1 @@
+"""What all benchmarks share: problems, clocks, memory, machine, bars, pages, commands and peers."""
