@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -9,26 +11,31 @@ from sparsebounds import Program
 from sparsebounds._array import HOST
 from sparsebounds.losses import REGISTRY
 from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth, smooth_part
-from sparsebounds.testing._instances import _response
 
 N, M = 12, 5
 LOSSES = sorted(REGISTRY)
+Pose = Callable[[str, bool, int], Program]
 
 
-def program(loss: str, intercept: bool, seed: int = 0) -> Program:
-    """Weights and an offset, columns away from the origin."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, M)) + rng.normal(size=M)
-    return Program(
-        X,
-        _response(rng, X, loss, True),
-        loss=loss,
-        k=2,
-        ridge=0.1,
-        fit_intercept=intercept,
-        sample_weight=rng.uniform(0.5, 2.0, N) if seed % 2 else None,
-        offset=0.3 * rng.normal(size=N) if seed % 3 else None,
-    )
+@pytest.fixture
+def program(response: Callable[..., np.ndarray]) -> Pose:
+    """(loss, intercept, seed) -> weights and an offset, columns away from the origin."""
+
+    def pose(loss: str, intercept: bool, seed: int) -> Program:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(N, M)) + rng.normal(size=M)
+        return Program(
+            X,
+            response(rng, X, loss),
+            loss=loss,
+            k=2,
+            ridge=0.1,
+            fit_intercept=intercept,
+            sample_weight=rng.uniform(0.5, 2.0, N) if seed % 2 else None,
+            offset=0.3 * rng.normal(size=N) if seed % 3 else None,
+        )
+
+    return pose
 
 
 def filled(part: Smooth) -> Smooth:
@@ -39,8 +46,7 @@ def filled(part: Smooth) -> Smooth:
     return part
 
 
-def both(intercept: bool, seed: int) -> tuple[GramPart, GeneralPart]:
-    posed = program("squared", intercept, seed)
+def both(posed: Program) -> tuple[GramPart, GeneralPart]:
     gram, general = GramPart(posed, HOST), GeneralPart(posed, HOST)
     filled(gram)
     filled(general)
@@ -48,10 +54,10 @@ def both(intercept: bool, seed: int) -> tuple[GramPart, GeneralPart]:
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_gram_and_general_are_one_function(intercept: bool) -> None:
+def test_gram_and_general_are_one_function(program: Pose, intercept: bool) -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        gram, general = both(intercept, seed)
+        gram, general = both(program("squared", intercept, seed))
         w, other = rng.normal(size=M), np.where(rng.random(M) < 0.8, 0.0, 1.0)
         for x in (w, other):  # many nonzeros, and few
             one = gram.at(x, 0.0)
@@ -71,7 +77,7 @@ def test_gram_and_general_are_one_function(intercept: bool) -> None:
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_derivatives_and_dual_value(loss: str, intercept: bool) -> None:
+def test_derivatives_and_dual_value(program: Pose, loss: str, intercept: bool) -> None:
     step = 1e-6
     for seed in range(3):
         posed, rng = program(loss, intercept, seed), np.random.default_rng(seed)
@@ -109,7 +115,7 @@ def slopes(part: Smooth, active: np.ndarray, w: np.ndarray, b: float) -> np.ndar
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
-def test_the_system_is_the_second_order_model(loss: str, intercept: bool) -> None:
+def test_the_system_is_the_second_order_model(program: Pose, loss: str, intercept: bool) -> None:
     """Its matrix is f'' (differences of the gradient), its right side f'' (w, b) - f'."""
     step = 1e-5
     for seed in range(3):
@@ -143,7 +149,7 @@ def test_the_system_is_the_second_order_model(loss: str, intercept: bool) -> Non
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_many_points_are_single_points(loss: str, intercept: bool) -> None:
+def test_many_points_are_single_points(program: Pose, loss: str, intercept: bool) -> None:
     posed, rng = program(loss, intercept, 1), np.random.default_rng(1)
     part = filled(smooth_part(posed))
     w = 0.5 * rng.normal(size=(4, M)) * (rng.random((4, M)) < 0.7)
@@ -162,7 +168,7 @@ def test_many_points_are_single_points(loss: str, intercept: bool) -> None:
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_parts_are_the_same_function_of_fewer_features(loss: str) -> None:
+def test_parts_are_the_same_function_of_fewer_features(program: Pose, loss: str) -> None:
     posed, rng = program(loss, True, 1), np.random.default_rng(2)
     part, index = filled(smooth_part(posed)), np.array([3, 1])
     x = rng.normal(size=2)
@@ -173,8 +179,8 @@ def test_parts_are_the_same_function_of_fewer_features(loss: str) -> None:
     assert one.gradient == pytest.approx(two.gradient[index], abs=1e-13)
 
 
-def test_a_curbed_part_has_less_curvature() -> None:
-    gram, _ = both(True, 1)
+def test_a_curbed_part_has_less_curvature(program: Pose) -> None:
+    gram, _ = both(program("squared", True, 1))
     index, diagonal, x = (
         np.array([0, 2, 4]),
         np.array([0.1, -0.2, 0.05]),
