@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 import sparsebounds as sb
 from sparsebounds._path import PathProgress, path_of, walk
+from sparsebounds._path.rows import Fitted
 from sparsebounds._path.shared import SharedBounds, coarse
 from sparsebounds.datasets import make_correlated
 from sparsebounds.losses import REGISTRY
+from sparsebounds.models import as_returned, refit
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
 
@@ -96,6 +98,15 @@ def test_shared_vectors_prove_what_each_of_them_proves() -> None:
             assert lower <= brute_force(one).value
             assert lower >= alone - 1e-12
             assert budgets is None or lower == pytest.approx(alone, rel=1e-12)
+
+
+def test_a_model_is_worth_at_a_price_what_it_costs_there() -> None:
+    rng = np.random.default_rng(0)
+    program = Program(rng.normal(size=(15, 6)), rng.normal(size=15), l0=0.1, ridge=0.1)
+    fitted = Fitted.of(program, *as_returned(program, refit(program, np.array([0, 2]))))
+    for price in (0.01, 0.1, 0.5):
+        value = fitted.unpriced + 2.0 * price
+        assert fitted.at(program.with_price(price)).upper == pytest.approx(value, rel=1e-12)
 
 
 def test_coarse_bounds_are_below() -> None:

@@ -696,6 +696,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "_path/rows.py",
         "return replace(self, upper=objective_up(program, self.full(program.m), self.b))",
         "return replace(self, upper=self.upper)",
-        f"{PATH}::test_bounds_enclose_the_optimum_everywhere[l0-squared-ridge]",
+        f"{PATH}::test_a_model_is_worth_at_a_price_what_it_costs_there",
     ),
 )
