@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 
 import sparsebounds as sb
 from sparsebounds._path import PathProgress, path_of, walk
+from sparsebounds._path.rows import Fitted
+from sparsebounds._path.shared import SharedBounds, coarse
 from sparsebounds.datasets import make_correlated
 from sparsebounds.losses import REGISTRY
+from sparsebounds.models import as_returned, refit
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
 
@@ -72,6 +75,44 @@ def test_no_shared_dual_vector_exceeds_an_optimum(seed: int, loss: str, ball: bo
         assert bound <= brute_force(program.with_budget(k)).value
         direct = sb.bounds.bound_at(program.with_budget(k), relaxed.point)
         assert bound == pytest.approx(direct, rel=1e-12, abs=1e-12 * abs(program.null))
+
+
+def test_shared_vectors_prove_what_each_of_them_proves() -> None:
+    """At every budget the best single bound, at every price more; never above an optimum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15, 6))
+    program = Program(X, X @ rng.normal(size=6) + rng.normal(size=15), k=0, ridge=0.1)
+    for budgets in ([0, 1, 3, 6, 9], None):
+        shared = SharedBounds(program, budgets)
+        found = [sb.relax(program.with_budget(k)).point for k in (1, 2, 4)]
+        for point in found:
+            shared.add(point)
+        posed = (
+            [program.with_price(price) for price in (0.3, 0.05, 0.01)]
+            if budgets is None
+            else [program.with_budget(k) for k in budgets]
+        )
+        for one in posed:
+            alone = max(sb.bounds.bound_at(one, point) for point in found)
+            lower = shared.lower(one)
+            assert lower <= brute_force(one).value
+            assert lower >= alone - 1e-12
+            assert budgets is None or lower == pytest.approx(alone, rel=1e-12)
+
+
+def test_a_model_is_worth_at_a_price_what_it_costs_there() -> None:
+    rng = np.random.default_rng(0)
+    program = Program(rng.normal(size=(15, 6)), rng.normal(size=15), l0=0.1, ridge=0.1)
+    fitted = Fitted.of(program, *as_returned(program, refit(program, np.array([0, 2]))))
+    for price in (0.01, 0.1, 0.5):
+        value = fitted.unpriced + 2.0 * price
+        assert fitted.at(program.with_price(price)).upper == pytest.approx(value, rel=1e-12)
+
+
+def test_coarse_bounds_are_below() -> None:
+    program = Program(np.eye(3), np.arange(3.0), k=1, ridge=0.1)
+    for lower in np.random.default_rng(0).normal(size=50):
+        assert lower - 2.0**-42 * max(abs(lower), program.null) <= coarse(program, lower) <= lower
 
 
 def test_a_chord_is_no_lower_bound() -> None:

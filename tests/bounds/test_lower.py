@@ -17,6 +17,7 @@ from sparsebounds.bounds import (
     bound_at,
     cardinality_curve,
     dual_point,
+    dual_point_at,
     lower_bound,
     objective_up,
 )
@@ -237,6 +238,21 @@ def test_clipping_after_balancing_would_be_wrong() -> None:
             assert lower_bound(program, vector) <= optimum.value
         assert lower_bound(program, a) <= optimum.value
     assert false_bounds > 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_vectors_off_balance_pay_for_every_intercept(form: Form) -> None:
+    """A dual vector from a file need not be balanced: what an intercept could gain is charged."""
+    for seed in range(10):
+        program = random_program(seed, loss="huber", form=form, fit_intercept=True)
+        best = brute_force(program)
+        t = program.loss.gradient(program.y, predictions(program, best.w, best.b))
+        for off in (1e-12, 1e-3, 0.5):
+            moved = program.loss.clip(program.y, t + off)
+            assert bound_at(program, dual_point_at(program, moved)) <= best.value
+    # Far from the origin the charge is all: F(0) is no bound where b explains the response.
+    far = Program(np.eye(4), 1e4 + np.arange(4.0), k=1, ridge=1.0, fit_intercept=True)
+    assert bound_at(far, dual_point_at(far, -far.y)) <= brute_force(far).value
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -13,8 +13,8 @@ from sparsebounds.bounds.dual import repair
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.many import node_bounds
 from sparsebounds.losses import REGISTRY
-from sparsebounds.program import Form
-from sparsebounds.testing import random_program
+from sparsebounds.program import Form, Program
+from sparsebounds.testing import brute_force, random_program
 
 EVERY = list(itertools.product(sorted(REGISTRY), get_args(Form)))
 
@@ -46,3 +46,18 @@ def near(found: float, single: float, scale: float) -> None:
         assert found == single
     else:
         assert single - 1e-10 * scale <= found <= single + 1e-13 * scale
+
+
+def test_features_always_in_do_not_use_the_budget() -> None:
+    """k = 1 with two features always in: the bound is one over three features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 5))
+    y = X @ np.array([1.0, -1.0, 2.0, 0.0, 0.0]) + 0.1 * rng.normal(size=12)
+    program = Program(X, y, k=1, ridge=0.1, always=[0, 1])
+    best = brute_force(program)
+    t = program.loss.gradient(y, X @ best.w)[None]
+    state = np.array([[1, 1, 0, 0, 0]], dtype=np.int8)
+    found = node_bounds(program, t, state)
+    assert found.lower[0] <= best.value
+    assert found.lower[0] == pytest.approx(bound_at(program, dual_point_at(program, t[0])))
+    assert found.inside[0, 2] <= best.value

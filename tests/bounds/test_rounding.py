@@ -196,6 +196,30 @@ def test_cancellation_in_large_columns_is_paid_for() -> None:
     assert point.reach[0] >= abs(exact)
 
 
+def test_inner_products_are_paid_for_in_any_order() -> None:
+    """From left to right, 2^53 + 1 + 1 + ... loses every 1: another machine may sum like that."""
+    X = np.ones((20_000, 1))
+    X[0] = 2.0**53
+    program = Program(X, np.zeros(len(X)), k=1, ridge=1.0)
+    point = dual_point(program, np.full(len(X), 1.0 / len(X)))
+    terms = X[:, 0] * point.t
+    exact = sum(map(Fraction, terms.tolist()), Fraction(0)) / len(X)
+    from_the_left = float(np.cumsum(terms)[-1]) / len(X)
+    assert abs(Fraction(from_the_left) - exact) <= Fraction(float(point.radius[0]))
+    assert Fraction(float(point.reach[0])) >= exact
+
+
+def test_cancelling_predictions_are_paid_for() -> None:
+    """Columns of 1e8 whose difference is the prediction: its rounding is far above the loss's."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y, w = 1e8 + rng.normal(size=(1, 2)), rng.normal(size=1), np.array([1.1, -1.1])
+        program = Program(X, y, k=2, ridge=1.0)
+        z = sum(Fraction(float(x)) * Fraction(float(c)) for x, c in zip(X[0], w, strict=True))
+        exact = ((Fraction(float(y[0])) - z) ** 2 + 2 * Fraction(1.1) ** 2) / 2
+        assert Fraction(objective_up(program, w)) >= exact
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), max_size=30))
 def test_directed_sums_and_norms(numbers: list[float]) -> None:
     x = np.array(numbers, dtype=np.float64)

@@ -68,6 +68,31 @@ def test_hard_columns(kind: str, terms: dict[str, Any]) -> None:
         assert proof.model.value == pytest.approx(optimum, rel=1e-6)
 
 
+@pytest.mark.parametrize("terms", [{"k": 3}, {"l0": 0.02}], ids=["k", "l0"])
+def test_the_ball_decides_features_the_right_way(terms: dict[str, Any]) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(25, 6)) + 0.5 * rng.normal(size=(25, 1))
+        y = X[:, :3] @ np.array([2.0, -1.0, 0.5]) + rng.normal(size=25)
+        program = Program(X, y, ball=2.0, **terms)
+        proof, optimum = searched(program, warm=False), brute_force(program).value
+        assert proof.lower <= optimum
+        assert proof.model.value == pytest.approx(optimum, rel=1e-7)
+        assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
+
+
+def test_features_always_in_do_not_use_the_budget() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(25, 8)) + rng.normal(size=(25, 1))
+        y = X @ rng.normal(size=8) + rng.normal(size=25)
+        program = Program(X, y, k=2, ridge=0.05, always=[0, 5])
+        proof, optimum = searched(program, warm=False), brute_force(program).value
+        assert proof.lower <= optimum
+        assert proof.model.value == pytest.approx(optimum, rel=1e-9)
+        assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
+
+
 def test_solve_proves_what_the_relaxation_cannot() -> None:
     data = make_low_rank(random_state=0)
     plain = sb.solve(data.X, data.y, k=10, ridge=0.01)

@@ -96,6 +96,41 @@ def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> Non
     assert changes == sorted(changes)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> None:
+    """Wherever it is taken: values on supports differ as those of the refits do."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 5)) + 1.0, 3.0 + rng.normal(size=15)
+    weights, offset = rng.uniform(0.5, 2.0, 15), rng.normal(size=15)
+    program = Program(
+        X, y, k=5, ridge=0.1, fit_intercept=intercept, sample_weight=weights, offset=offset
+    )
+    search = Search(program, relax(program))
+    assert search.exact
+    for w, b in ((np.zeros(5), 0.0), (rng.normal(size=5), 0.7 if intercept else 0.0)):
+        model = search._quadratic(w, b, float("nan"))
+        supports = [[0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]]
+        values = [refit(program, search.pool[one]).value for one in supports]
+        changes = [model.value(np.array(one)) for one in supports]
+        assert np.diff(changes) == pytest.approx(np.diff(values), abs=1e-12)
+
+
+def test_descents_fill_the_budget() -> None:
+    """Without prices one more feature never hurts: from nothing to k, where no swap helps."""
+    rng = np.random.default_rng(0)
+    for loss in ("squared", "logistic"):
+        X = rng.normal(size=(30, 7))
+        y = X @ rng.normal(size=7) + rng.normal(size=30)
+        program = Program(X, y if loss == "squared" else y > 0.0, loss=loss, k=3, ridge=0.05)
+        search = Search(program, relax(program))
+        search.improve(np.zeros(0, dtype=np.int64))
+        support = set(search.incumbent.support.tolist())
+        assert len(support) == 3
+        for leave, enter in itertools.product(support, set(range(7)) - support):
+            other = np.array(sorted(support - {leave} | {enter}))
+            assert refit(program, other).value >= search.incumbent.value * (1.0 - 1e-12)
+
+
 def test_search_finds_nearly_every_small_optimum() -> None:
     total = found = 0
     for seed, (loss, form) in itertools.product(range(8), EVERY):

@@ -1,0 +1,701 @@
+"""The mutants: slips of mathematics, each in one line, and the tests that must notice.
+
+`old` is a piece of one line of `file` (a path below src/sparsebounds). It must occur exactly once
+in the file, or in the function or class `within`. Where code moves, mend the row here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault, and the tests (files or node ids, below tests/) that should fail with it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    within: str | None = None
+
+
+def _of(name: str, file: str, old: str, new: str, *tests: str, within: str | None = None) -> Mutant:
+    return Mutant(name, file, old, new, tuple(f"tests/{test}" for test in tests), within)
+
+
+ROUNDING = "bounds/test_rounding.py"
+LOWER = "bounds/test_lower.py"
+SCREENING = "bounds/test_screening.py"
+MANY = "bounds/test_many.py"
+SHIFTED = "bounds/test_shifted.py"
+COVER = "certificates/test_cover.py"
+TAMPERING = "certificates/test_tampering.py"
+TREE = "certificates/test_tree.py"
+PENALTY = "penalties/test_working_penalty.py"
+SELECTION = "penalties/test_selection.py"
+SMOOTH = "relaxation/test_smooth.py"
+NEWTON = "relaxation/test_newton.py"
+BALL = "relaxation/test_ball.py"
+RELAX = "relaxation/test_relax.py"
+MODELS = "models/test_models.py"
+SEARCH = "exact/test_search.py"
+NEAR = "exact/test_near.py"
+SHIFT = "exact/test_shift.py"
+RECIPE = "tables/test_recipe.py"
+PATH = "test_path.py"
+
+MUTANTS: tuple[Mutant, ...] = (
+    # Directed rounding.
+    _of(
+        "rounding: up does not round",
+        "_rounding.py",
+        "return np.nextafter(x, np.inf)",
+        "return x",
+        f"{ROUNDING}::test_rounding_helpers",
+    ),
+    _of(
+        "rounding: half a unit for long arrays",
+        "_rounding.py",
+        "step *= 2.0 * U",
+        "step *= 0.5 * U",
+        f"{ROUNDING}::test_rounding_of_long_arrays",
+    ),
+    _of(
+        "rounding: sum_up forgets the radius",
+        "_rounding.py",
+        "return up(total + radius)",
+        "return total",
+        f"{ROUNDING}::test_directed_sums_and_norms",
+    ),
+    _of(
+        "rounding: errors of long sums lost",
+        "_rounding.py",
+        "errors += float(np.sum(lost))",
+        "errors -= float(np.sum(lost))",
+        f"{ROUNDING}::test_long_sums_are_exact_to_their_radius",
+    ),
+    _of(
+        "rounding: gamma of one sign",
+        "_rounding.py",
+        "return up(up(n * U) / down(1.0 - n * U))",
+        "return n * U / (1.0 + n * U)",
+        f"{ROUNDING}::test_rounding_helpers",
+    ),
+    _of(
+        "rounding: the norm of negative numbers",
+        "_rounding.py",
+        "largest = float(np.max(np.abs(x), initial=0.0))",
+        "largest = float(np.max(x, initial=0.0))",
+        f"{ROUNDING}::test_directed_sums_and_norms",
+    ),
+    _of(
+        "rounding: a product's error of wrong sign",
+        "_rounding.py",
+        "+ x_low * y_low",
+        "- x_low * y_low",
+        f"{ROUNDING}::test_exact_products",
+    ),
+    # Bounds: the dual point.
+    _of(
+        "dual: inner products taken as exact",
+        "bounds/dual.py",
+        "radius += inner",
+        "radius += 0.0",
+        f"{ROUNDING}::test_inner_products_are_paid_for_in_any_order",
+    ),
+    _of(
+        "dual: the wrong side of a sign",
+        "bounds/dual.py",
+        "np.where(program.positive, -scores, size)",
+        "np.where(program.positive, scores, size)",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "dual: the offset's sign",
+        "bounds/dual.py",
+        "up(-t * program.offset)",
+        "up(t * program.offset)",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "dual: imbalance is not charged",
+        "bounds/dual.py",
+        "up(up(imbalance / down(program.mass)) * reach_b)",
+        "0.0",
+        f"{LOWER}::test_vectors_off_balance_pay_for_every_intercept",
+    ),
+    # Bounds: the gain of the best support.
+    _of(
+        "lower: a factor of 2 in the gains",
+        "bounds/lower.py",
+        "halves = up(0.5 * squares_up(reach))",
+        "halves = up(0.25 * squares_up(reach))",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "lower: the top-k sum has k - 1 terms",
+        "bounds/lower.py",
+        "[len(gains) - count :]",
+        "[len(gains) - count + 1 :]",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "lower: prefixes of the worst gains",
+        "bounds/lower.py",
+        "np.cumsum(np.sort(gains)[::-1])",
+        "np.cumsum(np.sort(gains))",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "lower: the ball's factor",
+        "bounds/lower.py",
+        "return up(math.sqrt(up(program.ball * up(",
+        "return up(math.sqrt(up(0.5 * program.ball * up(",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "lower: one price too many is paid",
+        "bounds/lower.py",
+        "paid = down(price * (np.arange(low, high + 1)",
+        "paid = down(price * (np.arange(low + 1, high + 2)",
+        f"{LOWER}::test_never_above_the_optimum",
+    ),
+    _of(
+        "lower: few features left out by mistake",
+        "bounds/lower.py",
+        "return np.flatnonzero(few | mandatory)",
+        "return np.flatnonzero(few)",
+        "bounds/test_many_features.py",
+    ),
+    _of(
+        "node: features in do not use the budget",
+        "bounds/node.py",
+        "most = min(most, limit - len(self.inside))",
+        "most = min(most, limit - 1)",
+        f"{LOWER}::test_node_bounds",
+    ),
+    _of(
+        "cardinality: prices off by one",
+        "bounds/cardinality.py",
+        "down(price * np.arange(len(free)))",
+        "down(price * np.arange(1, len(free) + 1))",
+        f"{LOWER}::test_cardinality_curve_bounds_each_cardinality",
+    ),
+    _of(
+        "cardinality: the largest size left out",
+        "bounds/cardinality.py",
+        "np.append(starts[1:] - 1, len(winner) - 1)",
+        "np.append(starts[1:] - 1, len(winner) - 2)",
+        f"{LOWER}::test_cardinality_curve_bounds_each_cardinality",
+    ),
+    _of(
+        "upper: predictions taken as exact",
+        "bounds/upper.py",
+        "ends = (down(z - radius), up(z + radius))",
+        "ends = (z, z)",
+        f"{ROUNDING}::test_cancelling_predictions_are_paid_for",
+    ),
+    # Bounds: forcing, screening, many nodes, shifted curvature.
+    _of(
+        "forcing: the best feature makes room",
+        "bounds/forcing.py",
+        "into = up(others[-1] + gains)",
+        "into = up(others[0] + gains)",
+        f"{SCREENING}::test_forced_bounds_agree_with_child_nodes",
+    ),
+    _of(
+        "forcing: nobody steps in",
+        "bounds/forcing.py",
+        "out[taken] = up(others + gains[order[budget]])",
+        "out[taken] = others",
+        f"{SCREENING}::test_forced_bounds_agree_with_child_nodes",
+    ),
+    _of(
+        "screening: in and out swapped",
+        "bounds/screening.py",
+        "i[forced.outside > upper], i[forced.inside > upper]",
+        "i[forced.inside > upper], i[forced.outside > upper]",
+        f"{SCREENING}::test_no_fixing_is_wrong[squared-k+ridge]",
+    ),
+    _of(
+        "screening: the center's sign",
+        "bounds/screening.py",
+        "center = -point.scores[i] / bend",
+        "center = point.scores[i] / bend",
+        f"{SCREENING}::test_no_fixing_is_wrong[squared-k+ridge]",
+    ),
+    _of(
+        "screening: boxes of half the area",
+        "bounds/screening.py",
+        "up(up(2.0 * np.maximum(",
+        "up(up(0.5 * np.maximum(",
+        f"{SCREENING}::test_no_fixing_is_wrong[squared-k+ridge]",
+    ),
+    _of(
+        "many: always-in features use the budget",
+        "bounds/many.py",
+        "np.count_nonzero((state > 0) & program.free, axis=1)",
+        "np.count_nonzero(state > 0, axis=1)",
+        f"{MANY}::test_features_always_in_do_not_use_the_budget",
+    ),
+    _of(
+        "many: the offset's sign",
+        "bounds/many.py",
+        "value - moved",
+        "value + moved",
+        MANY,
+    ),
+    _of(
+        "shifted: the sign of the curvature moved",
+        "bounds/shifted.py",
+        "pull = scores - d * w[live]",
+        "pull = scores + d * w[live]",
+        SHIFTED,
+    ),
+    _of(
+        "shifted: convexity of the wrong matrix",
+        "bounds/shifted.py",
+        "diagonal -= d",
+        "diagonal += d",
+        SHIFTED,
+    ),
+    # Cover and verification.
+    _of(
+        "cover: a gap of one cardinality",
+        "certificates/cover.py",
+        "need = max(need, high + 1)",
+        "need = max(need, high + 2)",
+        COVER,
+    ),
+    _of(
+        "cover: in and out swapped",
+        "certificates/cover.py",
+        "if feature not in box.outside",
+        "if feature not in box.inside",
+        COVER,
+    ),
+    _of(
+        "verification: the data are not compared",
+        "certificates/verification.py",
+        "if program.fingerprint != certificate.fingerprint:",
+        "if not program.fingerprint:",
+        f"{TAMPERING}::test_other_data",
+    ),
+    _of(
+        "verification: the upper claim is not checked",
+        "certificates/verification.py",
+        '("upper", certificate.upper, upper, 0.0)',
+        '("upper", upper, upper, 0.0)',
+        f"{TAMPERING}::test_a_lowered_upper_bound",
+    ),
+    _of(
+        "verification: claims compared loosely",
+        "certificates/verification.py",
+        "TOLERANCE = 1e-9",
+        "TOLERANCE = 1e-6",
+        f"{TAMPERING}::test_a_raised_lower_bound",
+    ),
+    _of(
+        "verification: leaves may fix any feature",
+        "certificates/verification.py",
+        "if not np.all(program.free[listed]):",
+        "if not np.any(program.free):",
+        f"{TAMPERING}::test_leaves_that_split_on_a_fixed_feature",
+    ),
+    _of(
+        "verification: any scales will do",
+        "certificates/verification.py",
+        "ROUNDING = 1e-6",
+        "ROUNDING = 1.0",
+        f"{TAMPERING}::test_centers_and_scales_a_little_off",
+    ),
+    _of(
+        "tree: removal proved the wrong way round",
+        "certificates/tree.py",
+        "np.min(forced.inside[removed[forced.features]])",
+        "np.min(forced.outside[removed[forced.features]])",
+        f"{TREE}::test_a_feature_may_not_be_removed_without_proof",
+    ),
+    _of(
+        "tree: fixings proved the wrong way round",
+        "certificates/tree.py",
+        "((bounds.outside, inside), (bounds.inside, outside))",
+        "((bounds.inside, inside), (bounds.outside, outside))",
+        f"{TREE}::test_saved_trees_are_verified",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "tree: a feature may be split on twice",
+        "certificates/tree.py",
+        "if after[feature] != 0:",
+        "if after[feature] > 1:",
+        f"{TREE}::test_forged_trees_are_refused",
+    ),
+    _of(
+        "tree: the children change places",
+        "certificates/tree.py",
+        "child[feature] = 2 * side - 1",
+        "child[feature] = 1 - 2 * side",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    # Penalties, as the solver sees them.
+    _of(
+        "penalty: the half in the k form's value",
+        "relaxation/penalty.py",
+        "value = 0.5 * float(np.sum(t * steep))",
+        "value = float(np.sum(t * steep))",
+        PENALTY,
+    ),
+    _of(
+        "penalty: twice the price in the conjugate",
+        "relaxation/penalty.py",
+        "extra = gains - 0.5 * self.beta**2",
+        "extra = gains - self.beta**2",
+        PENALTY,
+    ),
+    _of(
+        "penalty: features inside use the budget",
+        "relaxation/penalty.py",
+        "np.count_nonzero(full & ~self.inside[active])",
+        "np.count_nonzero(full)",
+        PENALTY,
+    ),
+    _of(
+        "penalty: weights of features inside",
+        "relaxation/penalty.py",
+        "return np.where(self.inside, 1.0, u)",
+        "return u",
+        PENALTY,
+    ),
+    _of(
+        "penalty: the prox forgets the step",
+        "relaxation/penalty.py",
+        "u = np.clip(ratio - shift, 0.0, 1.0)",
+        "u = np.clip(ratio, 0.0, 1.0)",
+        PENALTY,
+    ),
+    _of(
+        "selection: a level set without its floor",
+        "penalties/selection.py",
+        "return (scores >= floor, floor)",
+        "return (scores > floor, floor)",
+        f"{SELECTION}::test_upper_is_a_level_set_that_is_large_enough",
+    ),
+    _of(
+        "selection: ties counted once more",
+        "penalties/selection.py",
+        "ties = int(xp.count_nonzero(high >= a[0])) - k",
+        "ties = int(xp.count_nonzero(high >= a[0])) - k + 1",
+        f"{SELECTION}::test_slope_spends_the_budget",
+    ),
+    # Newton's method, the ball's multiplier, the smooth parts, the working set.
+    _of(
+        "newton: the direction's share",
+        "relaxation/newton.py",
+        "blas.dsyr(1.0 / pattern.share",
+        "blas.dsyr(1.0",
+        NEWTON,
+    ),
+    _of(
+        "newton: the linear term's sign",
+        "relaxation/newton.py",
+        "point.w[active] - pattern.linear",
+        "point.w[active] + pattern.linear",
+        NEWTON,
+    ),
+    _of(
+        "newton: the ridge is forgotten",
+        "relaxation/newton.py",
+        "+= pattern.ridge + proximal[active]",
+        "+= proximal[active]",
+        NEWTON,
+    ),
+    _of(
+        "newton: an unbalanced intercept is free",
+        "relaxation/newton.py",
+        "dual -= abs(point.slope) * (1.0 + abs(point.b))",
+        "dual -= 0.0",
+        NEWTON,
+    ),
+    _of(
+        "newton: coordinates dropped the wrong way",
+        "relaxation/newton.py",
+        "moved: Vector = solution - Z @ share",
+        "moved: Vector = solution + Z @ share",
+        NEWTON,
+    ),
+    _of(
+        "ball: a mixture outside the ball",
+        "relaxation/ball.py",
+        "share = (ball - within.size)",
+        "share = (out.size - ball)",
+        BALL,
+    ),
+    _of(
+        "ball: the multiplier's half",
+        "relaxation/ball.py",
+        "- 0.5 * eta * ball",
+        "- 0.25 * eta * ball",
+        BALL,
+    ),
+    _of(
+        "smooth: the linear term counted twice",
+        "relaxation/smooth.py",
+        "0.5 * float(w @ (gradient - self._linear))",
+        "0.5 * float(w @ gradient) - float(w @ self._linear)",
+        SMOOTH,
+    ),
+    _of(
+        "smooth: the right side without its gradient",
+        "relaxation/smooth.py",
+        "fetch(rows @ (bend * point.z)) - gradient",
+        "fetch(rows @ (bend * point.z))",
+        SMOOTH,
+    ),
+    _of(
+        "smooth: columns are not centred",
+        "relaxation/smooth.py",
+        "means, columns = fetch(shift), columns - shift",
+        "means = fetch(shift)",
+        SMOOTH,
+    ),
+    _of(
+        "smooth: curvature added, not taken",
+        "relaxation/smooth.py",
+        "[:] -= diagonal",
+        "[:] += diagonal",
+        SMOOTH,
+    ),
+    _of(
+        "working set: the penalty is forgotten",
+        "relaxation/working_set.py",
+        "value = program.F.value(image) + cost",
+        "value = program.F.value(image)",
+        f"{RELAX}::test_agrees_with_the_conic_solver[random-squared-k+ridge]",
+    ),
+    _of(
+        "working set: violators are not added",
+        "relaxation/working_set.py",
+        "above = np.flatnonzero(self.last.reach > threshold)",
+        "above = np.flatnonzero(self.last.reach > 2.0 * threshold)",
+        f"{RELAX}::test_user_units_with_standardized_columns",
+        f"{RELAX}::test_warm_starts_reach_the_same_in_fewer_steps",
+    ),
+    # Models.
+    _of(
+        "exchange: the swap's sign",
+        "models/exchange.py",
+        "here.rho[:, None] + shift * here.x[movable]",
+        "here.rho[:, None] - shift * here.x[movable]",
+        f"{MODELS}::test_exchange_table_is_exact_for_a_quadratic",
+    ),
+    _of(
+        "exchange: the Schur complement's sign",
+        "models/exchange.py",
+        'schur = schur - np.einsum("ji,ji->j"',
+        'schur = schur + np.einsum("ji,ji->j"',
+        f"{MODELS}::test_exchange_table_is_exact_for_a_quadratic",
+    ),
+    _of(
+        "search: no room where there is some",
+        "models/search.py",
+        "program.k - counted",
+        "program.k - counted - 1",
+        f"{MODELS}::test_descents_fill_the_budget",
+    ),
+    _of(
+        "search: the intercept's part of the quadratic",
+        "models/search.py",
+        "linear = linear - mean * level",
+        "linear = linear + mean * level",
+        f"{MODELS}::test_the_quadratic_of_the_squared_loss_is_the_objective",
+    ),
+    _of(
+        "refit: outside the ball by rounding",
+        "relaxation/refit.py",
+        "w = inside_ball(program, w)",
+        "w = w * 1.0",
+        f"{MODELS}::test_refit_is_the_best_on_its_support",
+        within="refit",
+    ),
+    _of(
+        "refit: features always in are forgotten",
+        "relaxation/refit.py",
+        "support = np.union1d(support, extra).astype(np.int64)",
+        "support = np.unique(support).astype(np.int64)",
+        f"{MODELS}::test_refit_is_the_best_on_its_support",
+    ),
+    # Exact search.
+    _of(
+        "exact ridge: fixed on the wrong side",
+        "exact/ridge.py",
+        "np.minimum(gains, 0.0) > upper)] = -1",
+        "np.minimum(gains, 0.0) > upper)] = 1",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "exact ridge: an exchange with itself",
+        "exact/ridge.py",
+        "nodes.lower[i] + ordered[place] - row > upper",
+        "nodes.lower[i] + ordered[-1] - row > upper",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "exact ridge: features in gain nothing",
+        "exact/ridge.py",
+        "np.sum(np.where(state > 0, gains, 0.0), axis=1)",
+        "0.0",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "exact ball: fixed on the wrong side",
+        "exact/ball.py",
+        "(bounds.inside > upper)] = -1",
+        "(bounds.inside > upper)] = 1",
+        f"{SEARCH}::test_the_ball_decides_features_the_right_way",
+    ),
+    _of(
+        "exact search: both children on one side",
+        "exact/search.py",
+        "child[feature], left[feature] = side, -side",
+        "child[feature], left[feature] = side, side",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "exact search: nodes closed too soon",
+        "exact/search.py",
+        "return self.incumbent.value - self.slack(self.incumbent.value)",
+        "return self.incumbent.value - 1e4 * self.slack(self.incumbent.value)",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "exact search: better models are not taken",
+        "exact/search.py",
+        "if model.value < self.incumbent.value:",
+        "if model.value < 0.9 * self.incumbent.value:",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "bounder: always-in features use the budget",
+        "exact/bounder.py",
+        "np.count_nonzero((state > 0) & self.program.free, axis=1)",
+        "np.count_nonzero(state > 0, axis=1)",
+        f"{SEARCH}::test_features_always_in_do_not_use_the_budget",
+    ),
+    _of(
+        "enumeration: in and out swapped",
+        "exact/enumeration.py",
+        "inside, outside = bounds.outside > cutoff, bounds.inside > cutoff",
+        "inside, outside = bounds.inside > cutoff, bounds.outside > cutoff",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+    ),
+    _of(
+        "enumeration: one feature less than allowed",
+        "exact/enumeration.py",
+        "full = (counted >= self.program.k)",
+        "full = (counted + 1 >= self.program.k)",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+    ),
+    _of(
+        "enumeration: open supports are forgotten",
+        "exact/enumeration.py",
+        "live = (bounds.lower <= cutoff)",
+        "live = (bounds.lower <= self.incumbent.value)",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+    ),
+    _of(
+        "shift: the trial is not curbed",
+        "exact/shift.py",
+        "[:] -= part / largest * variance",
+        "[:] += part / largest * variance",
+        SHIFT,
+    ),
+    _of(
+        "shift: features in lend what they keep",
+        "exact/shift.py",
+        "lent = np.where(inside, (1.0 - KEPT) * ridge, 0.0)",
+        "lent = np.where(inside, 0.0, (1.0 - KEPT) * ridge)",
+        SHIFT,
+    ),
+    _of(
+        "record: features out off by one",
+        "exact/record.py",
+        "np.concatenate((inside, -1 - outside))",
+        "np.concatenate((inside, -outside))",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    _of(
+        "record: the children change places",
+        "exact/record.py",
+        "return len(self.duals) - 2, len(self.duals) - 1",
+        "return len(self.duals) - 1, len(self.duals) - 2",
+        f"{SEARCH}::test_hard_columns",
+    ),
+    # Tables.
+    _of(
+        "tables: the first of two values is shown",
+        "tables/recipe.py",
+        "return values[1:] if len(values) == 2",
+        "return values[:1] if len(values) == 2",
+        RECIPE,
+    ),
+    _of(
+        "tables: gaps filled from the held-out rows",
+        "tables/learn.py",
+        "columns = _filled(columns, train, choice.impute, path)",
+        "columns = _filled(columns, frame, choice.impute, path)",
+        RECIPE,
+    ),
+    _of(
+        "tables: classes are not kept apart",
+        "tables/split.py",
+        "stratify=y if labels and room else None",
+        "stratify=None",
+        "tables/test_split.py",
+    ),
+    _of(
+        "tables: an infinite number passes",
+        "tables/missing.py",
+        "cs.float().abs() > LARGEST",
+        "cs.float() > LARGEST",
+        "tables/test_choice.py",
+    ),
+    # Paths.
+    _of(
+        "path: prices off by one",
+        "_path/shared.py",
+        "down(program.l0 * self._cells)",
+        "down(program.l0 * (self._cells + 1))",
+        f"{PATH}::test_shared_vectors_prove_what_each_of_them_proves",
+    ),
+    _of(
+        "path: the bound of a smaller budget",
+        "_path/shared.py",
+        "place = int(np.searchsorted(self._cells, min(program.k, self._free)))",
+        "place = int(np.searchsorted(self._cells, min(program.k, self._free) - 1))",
+        f"{PATH}::test_shared_vectors_prove_what_each_of_them_proves",
+    ),
+    _of(
+        "path: bounds rounded up",
+        "_path/shared.py",
+        "math.floor(lower / grid) * grid",
+        "math.ceil(lower / grid) * grid",
+        f"{PATH}::test_coarse_bounds_are_below",
+    ),
+    _of(
+        "path: stops by the bound of the point itself",
+        "_path/walk.py",
+        "ends = [(row.fitted.at(end).upper, self.shared.lower(end))]",
+        "ends = [(row.fitted.upper, self.shared.lower(row.program))]",
+        f"{PATH}::test_stop_is_what_it_claims",
+    ),
+    _of(
+        "path: the value of another point",
+        "_path/rows.py",
+        "return replace(self, upper=objective_up(program, self.full(program.m), self.b))",
+        "return replace(self, upper=self.upper)",
+        f"{PATH}::test_a_model_is_worth_at_a_price_what_it_costs_there",
+    ),
+)
