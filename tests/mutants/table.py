@@ -33,7 +33,7 @@ SHIFTED = "bounds/test_shifted.py"
 COVER = "certificates/test_cover.py"
 TAMPERING = "certificates/test_tampering.py"
 TREE = "certificates/test_tree.py"
-PENALTY = "penalties/test_working_penalty.py"
+PENALTY = "penalties/test_pieces.py"
 SELECTION = "penalties/test_selection.py"
 SMOOTH = "relaxation/test_smooth.py"
 NEWTON = "relaxation/test_newton.py"
@@ -343,37 +343,37 @@ MUTANTS: tuple[Mutant, ...] = (
     # Penalties, as the solver sees them.
     _of(
         "penalty: the half in the k form's value",
-        "relaxation/penalty.py",
-        "value = 0.5 * float(np.sum(t * steep))",
-        "value = float(np.sum(t * steep))",
+        "penalties/k_ridge.py",
+        "return 0.5 * float(np.sum(t * steep))",
+        "return float(np.sum(t * steep))",
         PENALTY,
     ),
     _of(
         "penalty: twice the price in the conjugate",
-        "relaxation/penalty.py",
-        "extra = gains - 0.5 * self.beta**2",
-        "extra = gains - self.beta**2",
+        "penalties/l0_ridge.py",
+        "super().gains(s) - self.l0",
+        "super().gains(s) - 2.0 * self.l0",
         PENALTY,
     ),
     _of(
         "penalty: features inside use the budget",
-        "relaxation/penalty.py",
-        "np.count_nonzero(full & ~self.inside[active])",
-        "np.count_nonzero(full)",
+        "penalties/base.py",
+        "int(np.count_nonzero(full & ~held))",
+        "int(np.count_nonzero(full))",
         PENALTY,
     ),
     _of(
         "penalty: weights of features inside",
-        "relaxation/penalty.py",
+        "penalties/base.py",
         "return np.where(self.inside, 1.0, u)",
         "return u",
         PENALTY,
     ),
     _of(
         "penalty: the prox forgets the step",
-        "relaxation/penalty.py",
-        "u = np.clip(ratio - shift, 0.0, 1.0)",
-        "u = np.clip(ratio, 0.0, 1.0)",
+        "penalties/l0_ridge.py",
+        "return np.clip(ratio - shift, 0.0, 1.0)",
+        "return np.clip(ratio, 0.0, 1.0)",
         PENALTY,
     ),
     _of(

@@ -11,15 +11,15 @@ from scipy.optimize import minimize_scalar
 
 from sparsebounds import Program
 from sparsebounds.losses import REGISTRY
-from sparsebounds.relaxation.ball import BallResult, ball_multiplier, solve_ball
+from sparsebounds.penalties import KRidge, L0Ridge, Penalty
+from sparsebounds.relaxation.ball import BallResult, solve_ball
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.penalty import WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, smooth_part
 from sparsebounds.testing._referee import minimize_ball
 
 M = 6
 LOSSES = sorted(REGISTRY)
-Posed = tuple[Smooth, Callable[[float], WorkingPenalty]]
+Posed = tuple[Smooth, Callable[[float], Penalty]]
 Pose = Callable[[str, str, int], Posed]
 
 
@@ -34,24 +34,25 @@ def problem(response: Callable[..., np.ndarray]) -> Pose:
         program = Program(X, y, loss=loss, k=2, ball=1.0, fit_intercept=seed % 2 == 0)
         part = smooth_part(program)
         part.add(X)
-        beta = np.full(M, math.sqrt(2.0 * 0.02 * abs(program.null))) if form == "l0" else None
         inside, positive = rng.random(M) < 0.2, rng.random(M) < 0.2
-        k = {"l0": None, "k": 1 + seed % 3, "inside": 0}[form]
         if form == "inside":
             inside, positive = np.ones(M, dtype=np.bool_), np.zeros(M, dtype=np.bool_)
-        return part, lambda eta: WorkingPenalty(np.full(M, eta), beta, k, inside, positive)
+        masks = {"inside": inside, "positive": positive}
+        if form == "l0":
+            return part, L0Ridge(0.02 * abs(program.null), 1.0, **masks).with_ridge
+        return part, KRidge(0 if form == "inside" else 1 + seed % 3, 1.0, **masks).with_ridge
 
     return pose
 
 
-def solved(part: Smooth, with_ridge: Callable[[float], WorkingPenalty], ball: float) -> BallResult:
+def solved(part: Smooth, with_ridge: Callable[[float], Penalty], ball: float) -> BallResult:
     scale = abs(part.program.null)
     start = part.at(np.zeros(M), part.program.null_intercept)
-    eta = ball_multiplier(with_ridge(1.0), start.gradient, ball)
-    return solve_ball(part, with_ridge, start, eta, ball, 1e-11 * scale, scale, lambda: False)
+    eta = with_ridge(1.0).multiplier(-start.gradient, ball)
+    return solve_ball(part, with_ridge(1.0), start, eta, ball, 1e-11 * scale, scale, lambda: False)
 
 
-def ridge_value(part: Smooth, penalty: WorkingPenalty) -> float:
+def ridge_value(part: Smooth, penalty: Penalty) -> float:
     """The relaxed optimum with a ridge, by Newton's method: tested on its own."""
     scale = abs(part.program.null)
     start = part.at(np.zeros(M), part.program.null_intercept)
@@ -80,7 +81,7 @@ def test_conditions_of_optimality(problem: Pose, loss: str, form: str) -> None:
             assert found.primal.value == pytest.approx(part.at(point.w, point.b).value + cost)
             # No relaxed point of the ball has a smaller value than the dual vector proves.
             best, gradient = found.dual.point, found.dual.point.gradient
-            eta = ball_multiplier(with_ridge(1.0), gradient, ball)
+            eta = with_ridge(1.0).multiplier(-gradient, ball)
             proved = best.dual - with_ridge(eta).conjugate(-gradient) - 0.5 * eta * ball
             assert found.primal.value - proved <= 1e-9 * scale
             assert found.primal.value - proved >= -1e-10 * scale
@@ -133,6 +134,6 @@ def test_the_multiplier_is_the_best_for_a_gradient(problem: Pose) -> None:
             def bound(eta: float, with_ridge=with_ridge, g=gradient, ball=ball) -> float:
                 return with_ridge(eta).conjugate(-g) + 0.5 * eta * ball
 
-            eta = ball_multiplier(with_ridge(1.0), gradient, ball)
+            eta = with_ridge(1.0).multiplier(-gradient, ball)
             for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0):
                 assert bound(eta) <= bound(factor * eta) * (1.0 + 1e-14)

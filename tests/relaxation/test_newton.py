@@ -9,8 +9,8 @@ import pytest
 
 from sparsebounds import Program
 from sparsebounds.losses import REGISTRY
+from sparsebounds.penalties import KRidge, L0Ridge, Pattern, Penalty
 from sparsebounds.relaxation.newton import NewtonResult, newton, newton_point
-from sparsebounds.relaxation.penalty import Pattern, WorkingPenalty
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint, smooth_part
 
 LOSSES = sorted(REGISTRY)
@@ -138,13 +138,13 @@ def test_a_singular_system_has_no_point(smooth: Make) -> None:
     assert newton_point(part, part.at(none, 0.0), pattern, none) is None
 
 
-def solved(part: Smooth, penalty: WorkingPenalty, closed: np.ndarray | None = None) -> NewtonResult:
+def solved(part: Smooth, penalty: Penalty) -> NewtonResult:
     start = part.at(np.zeros(part.size), part.program.null_intercept)
     scale = abs(part.program.null)
-    return newton(part, penalty, start, 1e-12 * scale, scale, closed=closed)
+    return newton(part, penalty, start, 1e-12 * scale, scale)
 
 
-def check_optimal(part: Smooth, penalty: WorkingPenalty, found: NewtonResult) -> None:
+def check_optimal(part: Smooth, penalty: Penalty, found: NewtonResult) -> None:
     """-f' is a subgradient of h, and both values agree."""
     point, at = found.point, penalty.slopes(found.point.w)
     scale, w = abs(part.program.null), found.point.w
@@ -155,7 +155,8 @@ def check_optimal(part: Smooth, penalty: WorkingPenalty, found: NewtonResult) ->
     small = 1e-5 * max(1.0, float(np.max(np.abs(point.gradient))))
     assert (point.gradient + at.gradient)[w != 0.0] == pytest.approx(0.0, abs=small)
     push = np.where(penalty.positive, -point.gradient, np.abs(point.gradient))[w == 0.0]
-    if penalty.k is None or np.count_nonzero(w[~penalty.inside]) != penalty.k:
+    budget = penalty.k if isinstance(penalty, KRidge) else None
+    if budget is None or np.count_nonzero(w[~penalty.inside]) != budget:
         assert np.all(push <= at.threshold[w == 0.0] + small)
     assert abs(point.slope) <= small
 
@@ -171,9 +172,10 @@ def test_newton_ends_where_nothing_goes_down(
         rng = np.random.default_rng(seed)
         part = smooth(loss, seed=seed, intercept=seed % 2 == 0, twins=twins)
         ridge = rng.uniform(0.05, 0.5, 8)
-        price = np.sqrt(2.0 * 0.02 * abs(part.program.null))
-        beta, k = (np.full(8, price), None) if form == "l0" else (None, seed % 4)
-        penalty = WorkingPenalty(ridge, beta, k, rng.random(8) < 0.2, rng.random(8) < 0.3)
+        price = 0.02 * abs(part.program.null)
+        masks = {"inside": rng.random(8) < 0.2, "positive": rng.random(8) < 0.3}
+        l0 = L0Ridge(price, ridge, **masks)
+        penalty = l0 if form == "l0" else KRidge(seed % 4, ridge, **masks)
         found = solved(part, penalty)
         check_optimal(part, penalty, found)
         u = penalty.weights(found.point.w)
@@ -181,14 +183,12 @@ def test_newton_ends_where_nothing_goes_down(
     assert busy > 0  # some weights are fractional
 
 
-def test_closed_features_stay_at_zero(smooth: Make) -> None:
-    part, closed = smooth("logistic", seed=3), np.arange(8) < 3
-    none = np.zeros(8, dtype=np.bool_)
-    penalty = WorkingPenalty(np.full(8, 0.05), np.full(8, 0.1), None, none, none)
-    found = solved(part, penalty, closed)
-    assert np.all(found.point.w[closed] == 0.0)
-    live = np.flatnonzero(~closed)
-    rest = solved(part.part(live), penalty.part(live))
+def test_features_outside_stay_at_zero(smooth: Make) -> None:
+    part, outside = smooth("logistic", seed=3), np.arange(8) < 3
+    found = solved(part, L0Ridge(0.005, 0.05, outside=outside))
+    assert np.all(found.point.w[outside] == 0.0)
+    live = np.flatnonzero(~outside)
+    rest = solved(part.part(live), L0Ridge(0.005, 0.05))
     assert found.dual == pytest.approx(rest.dual, rel=1e-10)
     assert found.point.w[live] == pytest.approx(rest.point.w, abs=1e-6)
 
@@ -196,8 +196,7 @@ def test_closed_features_stay_at_zero(smooth: Make) -> None:
 def test_the_dual_value_is_never_above_the_primal_value(smooth: Make) -> None:
     """Wherever Newton's method stops, after any number of steps."""
     part = smooth("poisson", seed=2)
-    none = np.zeros(8, dtype=np.bool_)
-    penalty = WorkingPenalty(np.full(8, 0.05), None, 2, none, none)
+    penalty = KRidge(2, 0.05)
     least = solved(part, penalty)
     start, scale = part.at(np.zeros(8), 0.0), abs(part.program.null)
     for steps in range(6):
