@@ -117,6 +117,8 @@ def digest(program: Program) -> str:
     problem = Problem.of(program)
     for field in fields(Problem):
         value = getattr(problem, field.name)
+        if field.name == "level" and not value:
+            continue
         parts = value if isinstance(value, tuple) else (value,)
         found.update(f"{field.name}:".encode())
         for part in parts:
