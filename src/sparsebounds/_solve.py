@@ -19,6 +19,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import solve_nonconvex
 from sparsebounds._proof import certificate_from
@@ -127,7 +129,8 @@ def solve_program(
 
     file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
     saved = None if file is None else file.saved
-    with warnings.catch_warnings():
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
