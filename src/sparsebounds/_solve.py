@@ -146,7 +146,8 @@ def solve_program(
         certificate = certificate_from(program, points, model)
         nodes, unfinished = 0, ""
         wide = program.relative(certificate.gap, certificate.upper) > tol
-        if exact and wide and (saved is not None or not late()):
+        # Without any feature there is nothing to search.
+        if exact and wide and not program.never.all() and (saved is not None or not late()):
             search = ExactSearch(program, relaxed, model, tol, saved)
             proof = search.run(
                 lambda: late() or models.interrupted,
@@ -187,4 +188,7 @@ def _why_unfinished(proof: Proof) -> str:
     if proof.open:
         stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
         return stopped + proof.outlook.words
-    return " The search is done, but rounding leaves more of a gap than tol: rescale the columns."
+    return (
+        " The search is done, but rounding leaves more of a gap than tol: rescale the columns, or "
+        "subtract a constant from the response where it is far from 0."
+    )

@@ -187,7 +187,7 @@ class Program:
 
     @cached_property
     def null_intercept(self) -> float:
-        """The intercept of the best model without features; 0 where no intercept is fitted."""
+        """The intercept, less the level, of the best model without features; 0 where none is."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.F.best_constant() if self.fit_intercept else 0.0
 
@@ -199,16 +199,21 @@ class Program:
 
     @cached_property
     def rounding(self) -> float:
-        """The objective of a fit whose residuals are 1e-14 of the response: as good as 0."""
+        """The objective of a fit whose residuals are 1e-14 of the response: as good as 0.
+
+        At most 1e-14 of the objective without a model; 1e-150 where squares underflow.
+        """
         response = self.y if self.offset is None else self.y - self.offset
-        if self.fit_intercept:
-            response = response - float(self.F.p @ response)
-        return max(1e-28 * float(self.F.p @ response**2), 1e-150)
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = 1e-14 * abs(self.F.value(np.zeros(self.n)))
+            return min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
 
     def relative(self, gap: float, upper: float) -> float:
-        """A gap relative to max(|upper|, |null|); 0 where it is nothing but rounding."""
+        """A gap relative to max(|upper|, |null|); 0 where all three are rounding."""
         scale = max(abs(upper), abs(self.null))
-        return 0.0 if gap <= self.rounding else gap / max(scale, self.rounding)
+        if max(gap, scale) <= self.rounding:
+            return 0.0
+        return gap / max(scale, self.rounding)
 
     def yardstick(self, upper: float) -> str:
         """What relative gaps are relative to, in words: the larger of two objectives."""

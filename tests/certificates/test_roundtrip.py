@@ -170,7 +170,7 @@ def test_awkward_programs(form: Form, seed: int, tmp_path: Path) -> None:
     base = getattr(program.matrix, "base", program.matrix)
     X = base.columns(np.arange(program.m))
     verdict = Certificate.load(tmp_path / "c.json").verify(
-        X, program.y, program.weights, program.offset
+        X, program.response, program.weights, program.offset
     )
     assert verdict.ok, verdict.message
     # The columns come back in another memory order, which BLAS sums in another order.

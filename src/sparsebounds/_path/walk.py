@@ -256,7 +256,8 @@ class Walk:
         """The exact search at a point, with its share of the time that is left."""
         model = Model(fitted.upper, fitted.full(program.m), fitted.b, relaxed.eta)
         gap = fitted.upper - proof.lower
-        if program.relative(gap, fitted.upper) <= self.tol:
+        # Without any feature there is nothing to search.
+        if program.never.all() or program.relative(gap, fitted.upper) <= self.tol:
             return model, proof, 0
         share = (self.deadline - time.perf_counter()) / (len(self.grid) - len(self.rows))
         until = time.perf_counter() + share

@@ -78,7 +78,8 @@ def repair(program: Program, t: Vector) -> Vector:
     i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
     moved = t.copy()
     before = _total(program, t)[0]
-    moved[i] -= before / program.weights[i]
+    most = 0.5 * check.LARGEST
+    moved[i] = min(max(t[i] - before / float(program.weights[i]), -most), most)
     moved = program.loss.clip(program.y, moved)
     return moved if abs(_total(program, moved)[0]) < abs(before) else t
 

@@ -141,14 +141,19 @@ def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:
     w, b = program.to_program(coef, intercept)
     if np.array_equal(w, model.w) and b == model.b:
         return model, coef, intercept
+    margin = 2.0**-52
     while program.ball is not None and not in_ball(w, program.ball):
-        coef = coef * (1.0 - 2.0**-52)
+        coef, margin = coef * (1.0 - margin), 2.0 * margin
         w, b = program.to_program(coef, intercept)
     return Model(objective_up(program, w, b), w, b, model.eta), coef, intercept
 
 
 def inside_ball(program: Program, w: Vector) -> Vector:
-    """w, less the few units in the last place by which rounding has put it outside the ball."""
+    """w, less the few units in the last place by which rounding has put it outside the ball.
+
+    More where the ball is so small that squares underflow.
+    """
+    margin = 2.0**-52
     while program.ball is not None and not in_ball(w, program.ball):
-        w = w * (1.0 - 2.0**-52)
+        w, margin = w * (1.0 - margin), 2.0 * margin
     return w

@@ -312,16 +312,15 @@ class GeneralPart(Smooth):
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
-        bend, least = float(self._home.xp.sum(self._bend(point))), self._least
-        if 0.0 < bend < least:
-            # Far down an exponential the curvature is as small as the slope: that is its size.
-            least = min(least, float(self._home.xp.sum(abs(self._F.gradient(point.z)))))
-        return self._squares * max(bend, least)
+        # Far down an exponential it is as small as the slope.
+        total, fades = self._home.xp.sum, self.fades(point)
+        slope = float(total(abs(self._F.gradient(point.z)))) if fades else np.inf
+        return self._squares * max(float(total(self._bend(point))), min(slope, self._least))
 
     def magnitude(self, point: SmoothPoint) -> float:
         # The rounding of predictions counts as much as the slopes there.
-        slopes = self._F.gradient(point.z) * point.z
-        return abs(point.value) + float(self._home.xp.sum(abs(slopes)))
+        z: Array = point.z
+        return abs(point.value) + float(abs(self._F.gradient(z)) @ abs(z))
 
     def fades(self, point: SmoothPoint) -> bool:
         return 0.0 < float(self._home.xp.sum(self._bend(point))) < self._least
