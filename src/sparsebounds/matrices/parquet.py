@@ -20,7 +20,7 @@ class ParquetStorage(Storage):
     def __init__(self, path: Path) -> None:
         import polars as pl
 
-        self._path, self._scan = path, pl.scan_parquet(path)
+        self._path, self._scan = path, pl.scan_parquet(path, glob=False)
         kinds = self._scan.collect_schema()
         self.names: tuple[str, ...] = tuple(kinds)
         number = {name: kind.is_numeric() or kind == pl.Boolean for name, kind in kinds.items()}

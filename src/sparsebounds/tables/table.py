@@ -146,8 +146,8 @@ def _arrays(path: Path, choice: Choice) -> Reading:
         names=None if names is None else tuple(names.astype(str).tolist()),
         target=choice.target or "y",
     )
-    if table.X.ndim != 2 or table.y.ndim != 1:
-        raise InputError(f"X and y of {path} must be a matrix and a vector.")
+    if table.X.ndim != 2 or table.y.ndim != 1 or 0 in table.X.shape:
+        raise InputError(f"X and y of {path} must be a matrix and a vector, not empty.")
     if len(table.X) != len(table.y):
         raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
     if choice.test is None:
