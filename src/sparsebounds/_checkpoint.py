@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ import numpy as np
 
 from sparsebounds._array import Index
 from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
+from sparsebounds._files import check_output, write_atomically
 from sparsebounds.certificates import Problem
 from sparsebounds.program import Program
 
@@ -48,11 +47,9 @@ class CheckpointFile:
         least.
         """
         self.path = Path(path)
-        # A link stays one, and its file is written.
-        self._target = Path(os.path.realpath(path))
         self._identity, self._others, self._kind = dict(identity), others, kind
         self._interval = interval
-        self._check_writable()
+        check_output(path, f"checkpoint={str(path)!r}")
         self._next = time.perf_counter() + interval
 
     def due(self) -> bool:
@@ -66,7 +63,7 @@ class CheckpointFile:
         stream = io.BytesIO()
         np.savez(stream, **content)
         try:
-            write_atomically(self._target, stream.getvalue())
+            write_atomically(self.path, stream.getvalue())
         except OSError as error:
             warnings.warn(f"The checkpoint {self.path} was not written: {error}.", stacklevel=3)
         ended = time.perf_counter()
@@ -97,18 +94,6 @@ class CheckpointFile:
             f"checkpoint={str(self.path)!r} {reason}; name another file, or delete this one "
             "to start again."
         )
-
-    def _check_writable(self) -> None:
-        if self.path.is_dir():
-            raise InputError(f"checkpoint={str(self.path)!r} is a folder; name a file.")
-        try:
-            with tempfile.TemporaryFile(dir=self._target.parent):
-                pass
-        except OSError as error:
-            raise InputError(
-                f"checkpoint={str(self.path)!r} cannot be written: {error.strerror} "
-                f"({self._target.parent}); name a file in a folder that exists and is yours."
-            ) from error
 
 
 def digest(program: Program) -> str:
