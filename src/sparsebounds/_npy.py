@@ -23,7 +23,7 @@ PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST = 1000
 """Arrays in one file."""
 
-MAGIC = b"PK\x03\x04"
+MAGIC = b"PK"
 Array = np.ndarray[Any, Any]
 
 
