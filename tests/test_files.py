@@ -88,16 +88,31 @@ def test_pipes_sockets_and_devices_are_written_to(tmp_path: Path) -> None:
     assert read == [b"through"] * 3
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert link.is_symlink()
-    write(Path(os.devnull))
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@NEEDS_ROOT
+def test_devices_are_written_to(tmp_path: Path) -> None:
+    """Devices of the test's own: were they replaced, the system's would be gone."""
+    null, full = tmp_path / "null", tmp_path / "full"
+    try:
+        for device, minor in ((null, 3), (full, 7)):
+            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+            device.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"no device can be made here: {error}")
+    write(null)
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
-        write(Path("/dev/full"))
+        write(full)
+    assert null.is_char_device()
+    assert full.is_char_device()
+    assert listed(tmp_path) == {"null", "full"}
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "link"])
+@pytest.mark.parametrize("name", ["/proc/self/fd/1", "stdout", "link"])
 @pytest.mark.parametrize("redirected", [True, False], ids=["file", "pipe"])
 def test_standard_output_has_a_name(tmp_path: Path, name: str, redirected: bool) -> None:
-    (tmp_path / "link").symlink_to("/dev/stdout")
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is
+    (tmp_path / "link").symlink_to("stdout")
     code = (
         "import sys; from sparsebounds._files import check_output, write_atomically\n"
         "print('before', flush=True)\n"
@@ -110,7 +125,7 @@ def test_standard_output_has_a_name(tmp_path: Path, name: str, redirected: bool)
             [sys.executable, "-c", code, name], stdout=out, cwd=tmp_path, text=True, check=True
         )
     assert (kept.read_text() if redirected else done.stdout) == "before\nnew\n"
-    assert listed(tmp_path) == {"link", "kept"}
+    assert listed(tmp_path) == {"stdout", "link", "kept"}
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
