@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from sparsebounds._words import bounds_words
 from sparsebounds.cli import _options as options
@@ -17,12 +16,12 @@ from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
-    check_writable,
     print_json,
     progress,
     say,
     sentences,
 )
+from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, status_words
 
@@ -43,6 +42,7 @@ def certify(
     tol: options.Tolerance = 1e-4,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Prove how far a model, from any tool, is from the best possible.
@@ -58,7 +58,8 @@ def certify(
     from sparsebounds.relaxation import RelaxationWarning, relax
 
     with sentences():
-        check_writable(certificate=certificate)
+        inputs = {"MODEL": model, "DATA": data}
+        check_outputs([("--certificate", certificate)], inputs, force=force)
         loaded = load_model(model)
         problem.check()
         arrays = data.suffix.lower() == ".npz"  # their names are their own
@@ -82,7 +83,7 @@ def certify(
     else:
         summary = bounds_table(*sides)
         summary.add_row("status", status_words(status, tol))
-        say(f"[bold]{escape(program.describe())}[/]\n")
+        say(f"{program.describe()}\n", style="bold")
         say(summary)
         say(f"\n{bounds_words(*sides)}")
     with sentences():
