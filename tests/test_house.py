@@ -21,6 +21,7 @@ PACKAGE = ROOT / "src" / "sparsebounds"
 FACE = "sparsebounds"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "_errors", "_validate", "_array", "_rounding", "_decimals", "_html", "_files"),
+    ("_deadline",),
     ("losses",),
     ("penalties",),
     ("matrices",),
