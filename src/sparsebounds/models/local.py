@@ -44,12 +44,14 @@ class LocalSearch(Search):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RelaxationWarning)
             for convex in loss.surrogates():
+                if deadline.late(scan=2):
+                    break
                 posed = program.with_loss(convex)
                 self._surrogates.append((posed, relax(posed, 1e-4, time_limit=deadline)))
         self._near: list[Vector] = []
         super().__init__(program, relaxed, deadline=deadline)
         pools = [pool_of(posed, found) for posed, found in self._surrogates]
-        if not pools:
+        if not pools and not deadline.late(scan=4):
             pools.append(self._strongest())
         self._widen(np.unique(np.concatenate([self.pool, *pools])))
 
