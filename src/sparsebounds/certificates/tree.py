@@ -44,11 +44,15 @@ class Shift:
 
     def bound(self, bounds: ShiftedBounds, state: States) -> float:
         """The bound over the supports of a node."""
+        return bounds.bound(state, *self.at(state))
+
+    def at(self, state: States) -> tuple[Vector, Vector]:
+        """(w, diagonal) at a node; TreeError where they do not fit it."""
         w, diagonal = np.zeros(len(state)), np.zeros(len(state))
         w[self.support], diagonal[self.shifted] = self.values, self.diagonal
         if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
             raise TreeError("a shifted leaf does not fit its node")
-        return bounds.bound(state, w, diagonal)
+        return w, diagonal
 
 
 @dataclass(frozen=True)
