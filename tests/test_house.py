@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_memory",
         "_npy",
     ),
+    ("_deadline",),
     ("losses",),
     ("penalties",),
     ("matrices",),

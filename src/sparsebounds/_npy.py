@@ -56,6 +56,8 @@ def _archive(stream: IO[bytes], said: str) -> dict[str, Array]:
         members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
         if len(members) > MOST:
             raise ValueError(f"it holds {len(members)} arrays, more than {MOST}")
+        if len({one.filename for one in members}) < len(members):
+            raise ValueError("it holds an array twice")
         needed = 0
         for member in members:
             if member.compress_type not in PACKED or member.flag_bits & 1:

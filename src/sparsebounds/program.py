@@ -107,8 +107,8 @@ class Program:
         self.box: Box | None = None
         """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
 
-        self.memo: dict[str, float] = {}
-        """Numbers that other layers have proved about this program, kept for their next use."""
+        self.memo: dict[str, Any] = {}
+        """What other layers have proved about this program, kept for their next use."""
 
     # The problem, in the words of the mathematics.
 

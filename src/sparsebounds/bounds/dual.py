@@ -174,7 +174,7 @@ def _intercept_reach(program: Program, level: float) -> float:
     if "intercept_bound" not in program.memo:
         at_zero = conjugate_up(program, np.zeros(program.n))
         program.memo["intercept_bound"] = intercept_bound(program, level, at_zero)
-    return program.memo["intercept_bound"]
+    return float(program.memo["intercept_bound"])
 
 
 def conjugate_up(program: Program, t: Vector) -> float:

@@ -74,7 +74,12 @@ def first_box(program: Program, level: float) -> Box:
         if program.ball is not None:
             budget = program.ball
         none = np.zeros(program.m)
-        rows = _rows(program, program.free, none, none, curvature, most, budget)
+        name = f"largest {most}"
+        if name not in program.memo:
+            # Another level changes the budget, and with a price `most`; not the terms.
+            program.memo[name] = _terms(program, program.free, none, none, curvature, most)
+        sums, always = program.memo[name]
+        rows = _rows(program, sums, always, budget)
     return _finished(program, *rows, level)
 
 
@@ -97,7 +102,8 @@ def tighter_box(program: Program, convex: Program, point: DualPoint, level: floa
         center = -point.scores / curvature
         center = np.where(program.positive, np.maximum(center, 0.0), center)
         error = up(point.radius / curvature) + 4.0 * U * np.abs(center)
-        low, high = _rows(program, open_, center, error, curvature, most, budget)
+        found = _terms(program, open_, center, error, curvature, most)
+        low, high = _rows(program, *found, budget)
         low, high = np.maximum(low, convex.box.low), np.minimum(high, convex.box.high)
         # Rounding may cross the ends of an interval that is a point.
         low, high = np.minimum(low, high), np.maximum(low, high)
@@ -129,28 +135,36 @@ def _most(program: Program, level: float, base: float, gains: Vector) -> int:
     return int(np.max(np.flatnonzero(possible), initial=-1)) + 1
 
 
-def _rows(
+def _terms(
     program: Program,
     open_: Mask,
     center: Vector,
     error: Vector,
     curvature: Vector,
     most: int,
-    budget: float,
 ) -> tuple[Vector, Vector]:
-    """low_i <= x_i.w <= high_i over all supports, from the largest terms: one pass."""
-    matrix = program.matrix
-    # Entries are rounded themselves, and every term below a few times.
-    grain = 2.0 * U * (matrix.entry_roundings + 8)
-    error = error + grain * np.abs(center)
+    """The sums of the largest terms in each row, and of the magnitudes always in: one pass."""
+    error = error + _grain(program) * np.abs(center)
     few = most if most < np.count_nonzero(open_) else None
-    found = matrix.largest(RowTerms(center, error, curvature, program.always, open_, few))
-    above, below, size = found.sums
+    terms = RowTerms(center, error, curvature, program.always, open_, few)
+    found = program.matrix.largest(terms)
+    return found.sums, found.fixed[3]
+
+
+def _grain(program: Program) -> float:
+    """Entries are rounded themselves, and every term a few times."""
+    return 2.0 * U * (program.matrix.entry_roundings + 8)
+
+
+def _rows(program: Program, sums: Vector, always: Vector, budget: float) -> tuple[Vector, Vector]:
+    """low_i <= x_i.w <= high_i over all supports, from the largest terms."""
+    grain = _grain(program)
+    above, below, size = sums
     # A sum of at most m terms, in any order, errs by m roundings relative to their magnitudes.
     wide = 1.0 + 4.0 * U * (program.m + 16.0) + 4.0 * grain
     swing = np.sqrt(size * wide) * (math.sqrt(budget) * wide) * wide
     # Of the signed sums over features always in, relative to their magnitudes.
-    loose = (wide - 1.0) * (np.abs(above) + np.abs(below) + found.fixed[3]) + 1e-290
+    loose = (wide - 1.0) * (np.abs(above) + np.abs(below) + always) + 1e-290
     low, high = -(below + loose + swing), above + loose + swing
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 

@@ -58,7 +58,7 @@ def null_up(program: Program) -> float:
     if "null_up" not in program.memo:
         empty = np.zeros(program.m)
         program.memo["null_up"] = objective_up(program, empty, program.null_intercept)
-    return program.memo["null_up"]
+    return float(program.memo["null_up"])
 
 
 def _value_up(program: Program, z: Vector) -> Vector:

@@ -44,11 +44,15 @@ class Shift:
 
     def bound(self, bounds: ShiftedBounds, state: States) -> float:
         """The bound over the supports of a node."""
+        return bounds.bound(state, *self.at(state))
+
+    def at(self, state: States) -> tuple[Vector, Vector]:
+        """(w, diagonal) at a node; TreeError where they do not fit it."""
         w, diagonal = np.zeros(len(state)), np.zeros(len(state))
         w[self.support], diagonal[self.shifted] = self.values, self.diagonal
         if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
             raise TreeError("a shifted leaf does not fit its node")
-        return bounds.bound(state, w, diagonal)
+        return w, diagonal
 
 
 @dataclass(frozen=True)
@@ -148,19 +152,30 @@ def tree_bound(
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
         raise TreeError(flaw)
-    lower = np.inf
-    removed = program.free.copy()
-    removed[tree.kept] = False
-    if removed.any():
-        forced = forced_bounds(program, dual_point_at(program, tree.removal))
-        lower = float(np.min(forced.inside[removed[forced.features]]))
     reduced = program.restricted(tree.kept)
     columns = reduced.matrix.columns(np.arange(reduced.m))
+    return min(removal_bound(program, tree), nodes_bound(reduced, columns, tree, proved))
+
+
+def removal_bound(program: Program, tree: Tree) -> float:
+    """The bound over the supports with a feature that the tree does not decide about."""
+    removed = program.free.copy()
+    removed[tree.kept] = False
+    if not removed.any():
+        return np.inf
+    forced = forced_bounds(program, dual_point_at(program, tree.removal))
+    return float(np.min(forced.inside[removed[forced.features]]))
+
+
+def nodes_bound(
+    reduced: Program, columns: Vector, tree: Tree, proved: Mapping[int, float]
+) -> float:
+    """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
     shifted = ShiftedBounds(reduced, columns) if left else None
     if shifted is not None:
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
-    ends = np.cumsum(np.maximum(tree.counts, 0))
+    lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
     batch: list[tuple[int, States, Index, bool]] = []
     for item in tree.nodes(reduced):
         if item[3] or len(item[2]):

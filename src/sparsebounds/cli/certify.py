@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sparsebounds._deadline import Deadline
 from sparsebounds._words import bounds_words
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
@@ -71,10 +72,9 @@ def certify(
             # Stopped early it still proves a bound, and the gap below says how good.
             warnings.simplefilter("ignore", RelaxationWarning)
             # As tight as solve makes it, so that its own models get their own bounds back.
-            relaxed = relax(
-                program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback
-            )
-            proof = prove(program, coef, b, relaxation=relaxed)
+            deadline = Deadline.of(time_limit)
+            relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=deadline, callback=callback)
+            proof = prove(program, coef, b, relaxation=relaxed, time_limit=deadline)
     relative = program.relative(proof.gap, proof.upper)
     status = "optimal" if relative <= tol else "bounded"
     sides = (program, proof.lower, proof.upper, relative)

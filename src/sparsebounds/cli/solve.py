@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sparsebounds._deadline import Deadline
 from sparsebounds._errors import InputError
 from sparsebounds._scores import predicted, scored
 from sparsebounds.cli import _options as options
@@ -81,23 +81,21 @@ def solve(
         folds.check(size)
         reading = read(data, table.choice())
         parameters = problem.parameters(reading, size)
-        chosen = None
+        deadline, chosen = Deadline.of(time_limit), None
         if folds.cv is not None:
             with progress("Cross-validating"):
-                began, seed = time.perf_counter(), reading.choice.seed
+                seed = reading.choice.seed
                 chosen = chosen_by_folds(
                     parameters, reading.train, folds, size, problem, seed, time_limit
                 )
             parameters = chosen.parameters
-            if time_limit is not None:
-                time_limit = max(time_limit - (time.perf_counter() - began), 1e-3)
         program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(
                 program,
                 tol,
                 exact=exact,
-                time_limit=time_limit,
+                time_limit=deadline,
                 checkpoint=checkpoint,
                 callback=callback,
             )

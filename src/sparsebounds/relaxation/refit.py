@@ -102,7 +102,6 @@ def refit(
             program.ball,
             accuracy,
             scale,
-            lambda: False,
             inner=inner,
             patience=2,
             worth=worth,

@@ -103,14 +103,22 @@ class Smooth(ABC):
         """A^T: the working columns, one a row."""
         return self._store[: self.size, :]
 
+    def reserve(self, size: int) -> None:
+        """Have room for so many columns."""
+        if size > self._store.shape[0]:
+            self._store = _grown(self._store, self._home.empty((size, self.program.n)))
+
     def add(self, columns: Array) -> None:
         """Append columns, which are at home, to A."""
         size = self.size + columns.shape[1]
         if size > self._store.shape[0]:
-            larger = (max(size, 2 * self.size), self.program.n)
-            self._store = _grown(self._store, self._home.empty(larger))
+            self.reserve(max(size, 2 * self.size))
         self._store[self.size : size, :] = columns.T
         self.size = size
+
+    def price(self, count: int) -> float:
+        """Multiplications that adding so many columns takes."""
+        return 0.0
 
     @abstractmethod
     def part(self, index: Index) -> Smooth:
@@ -178,6 +186,9 @@ class GramPart(Smooth):
     def gram(self) -> Vector:
         """G on the working columns."""
         return self._products[: self.size, : self.size]
+
+    def price(self, count: int) -> float:
+        return float(self.program.n) * count * (self.size + 0.5 * count)
 
     def add(self, columns: Array) -> None:
         old, fetch = self.size, self._home.fetch
