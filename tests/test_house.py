@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("losses",),
     ("penalties",),
     ("matrices",),
-    ("_fingerprint",),
+    ("_fingerprint", "_level"),
     ("program",),
     ("bounds",),
     ("certificates",),

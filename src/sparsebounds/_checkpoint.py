@@ -25,7 +25,7 @@ import numpy as np
 from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds._files import check_output, write_atomically
-from sparsebounds._npy import read_arrays
+from sparsebounds._npy import STORED, read_arrays
 from sparsebounds.certificates import Problem
 from sparsebounds.program import Program
 
@@ -88,7 +88,8 @@ class CheckpointFile:
             return None
         try:
             with self.path.open("rb") as stream:
-                arrays = read_arrays(stream, str(self.path), f"the checkpoint of {self._kind}")
+                # Never compressed: a small file cannot hold large arrays.
+                arrays = read_arrays(stream, str(self.path), "a checkpoint", STORED)
             if not isinstance(arrays, dict):
                 raise LookupError("arrays with names")
             found = {name: str(arrays[name]) for name in self._identity if name in arrays}
@@ -139,6 +140,8 @@ def digest(program: Program) -> str:
     problem = Problem.of(program)
     for field in fields(Problem):
         value = getattr(problem, field.name)
+        if field.name == "level" and not value:
+            continue
         parts = value if isinstance(value, tuple) else (value,)
         found.update(f"{field.name}:".encode())
         for part in parts:

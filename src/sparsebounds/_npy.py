@@ -17,8 +17,9 @@ from numpy.lib import format as npy
 from sparsebounds._errors import InputError
 from sparsebounds._memory import check_room
 
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""How NumPy packs the members of a .npz file."""
+STORED = (zipfile.ZIP_STORED,)
+PACKED = (*STORED, zipfile.ZIP_DEFLATED)
+"""How NumPy stores the members of a .npz file: as they are, or compressed."""
 
 MOST = 1000
 """Arrays in one file."""
@@ -27,16 +28,18 @@ MAGIC = b"PK"
 Array = np.ndarray[Any, Any]
 
 
-def read_arrays(stream: IO[bytes], said: str, kind: str) -> Array | dict[str, Array]:
+def read_arrays(
+    stream: IO[bytes], said: str, kind: str, ways: tuple[int, ...] = PACKED
+) -> Array | dict[str, Array]:
     """The array of a .npy file, or those of a .npz file by their names.
 
     `said` names the file, and `kind` what it should be, in the sentence of the InputError that
-    everything else ends in.
+    everything else ends in; `ways` are those that its arrays may be packed in.
     """
     try:
         archive = stream.read(len(MAGIC)) == MAGIC
         stream.seek(0)
-        return _archive(stream, said) if archive else _single(stream, said)
+        return _archive(stream, said, ways) if archive else _single(stream, said)
     except InputError:
         raise
     except Exception as error:  # damage has no end of names
@@ -51,7 +54,7 @@ def _single(stream: IO[bytes], said: str) -> Array:
     return _array(stream)
 
 
-def _archive(stream: IO[bytes], said: str) -> dict[str, Array]:
+def _archive(stream: IO[bytes], said: str, ways: tuple[int, ...]) -> dict[str, Array]:
     with zipfile.ZipFile(stream) as archive:
         members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
         if len(members) > MOST:
@@ -60,8 +63,8 @@ def _archive(stream: IO[bytes], said: str) -> dict[str, Array]:
             raise ValueError("it holds an array twice")
         needed = 0
         for member in members:
-            if member.compress_type not in PACKED or member.flag_bits & 1:
-                raise ValueError(f"{member.filename!r} is packed otherwise than NumPy packs")
+            if member.compress_type not in ways or member.flag_bits & 1:
+                raise ValueError(f"{member.filename!r} is packed in another way than it should be")
             with archive.open(member) as part:
                 needed += _cost(part, member.file_size)
         check_room(said, needed, "pass fewer rows or columns")

@@ -18,6 +18,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from sparsebounds._deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import solve_nonconvex
@@ -130,7 +132,8 @@ def solve_program(
     file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
     saved = None if file is None else file.saved
     accuracy = min(1e-6, 0.01 * tol)
-    with warnings.catch_warnings():
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
         relaxed = relax(program, accuracy, time_limit=deadline.part(RELAX), callback=callback)

@@ -28,9 +28,10 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._decimals import rounded_up
+from sparsebounds._decimals import rounded_up, share_up
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
+from sparsebounds._level import above, level_of
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
 from sparsebounds.matrices.tables import row_count
@@ -78,6 +79,10 @@ class Program:
         self.fit_intercept = bool(fit_intercept)
         if self.fit_intercept and len(self.y):
             self.loss.check_intercept(self.y)
+        self.level = level_of(self.y, self.offset) if self.movable else 0.0
+        """What was subtracted from y, and from the intercept, without rounding (`_level`)."""
+
+        self.y = above(self.y, self.level)
         matrix, names = as_matrix(X, keep)
         self.n, self.m = matrix.shape
         if feature_names is not None:
@@ -142,6 +147,16 @@ class Program:
         return np.where(self.always, 0.0, price)
 
     @property
+    def movable(self) -> bool:
+        """Whether the response and the intercept may move together."""
+        return self.fit_intercept and self.loss.residual
+
+    @property
+    def response(self) -> Vector:
+        """y as the user gave it (two classes: -1 and +1)."""
+        return self.y + self.level
+
+    @property
     def free(self) -> Mask:
         """Features the problem chooses among: neither always nor never."""
         return ~(self.always | self.never)
@@ -186,6 +201,8 @@ class Program:
     def rounding(self) -> float:
         """The objective of a fit whose residuals are 1e-14 of the response: as good as 0."""
         response = self.y if self.offset is None else self.y - self.offset
+        if self.fit_intercept:
+            response = response - float(self.F.p @ response)
         return max(1e-28 * float(self.F.p @ response**2), 1e-150)
 
     def relative(self, gap: float, upper: float) -> float:
@@ -200,27 +217,24 @@ class Program:
 
     def distance(self, gap: float, upper: float) -> str:
         """A gap in words: how far from the best possible, and of what that is a percentage."""
-        # Up, to two digits: a proof must not promise more than it holds.
-        percent = 100.0 * self.relative(gap, upper)
-        digits = min(max(1 - math.floor(math.log10(percent)), 0), 12) if percent > 0 else 0
-        shown = math.ceil(percent * 10.0**digits) / 10.0**digits
-        share = f"{shown:.{digits}f}% of {self.yardstick(upper)}"
+        share = f"{share_up(self.relative(gap, upper))} of {self.yardstick(upper)}"
         return f"at most {rounded_up(gap, 3)} from the best possible, {share}"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 
     def to_program(self, coef: Vector, intercept: float) -> tuple[Vector, float]:
-        """(w, b) on the program's columns from a model in the user's units."""
+        """(w, b) on the program's columns, b less the level, from a model in the user's units."""
         if not isinstance(self.matrix, StandardizedMatrix):
-            return coef, intercept
-        return coef * self.matrix.scale, intercept + float(coef @ self.matrix.center)
+            return coef, intercept - self.level
+        shift = float(coef @ self.matrix.center)
+        return coef * self.matrix.scale, intercept - self.level + shift
 
     def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
         """(coef, intercept) in the user's units from a model on the program's columns."""
         if not isinstance(self.matrix, StandardizedMatrix):
-            return w.copy(), b
+            return w.copy(), b + self.level
         coef = w / self.matrix.scale
-        return coef, b - float(coef @ self.matrix.center)
+        return coef, b - float(coef @ self.matrix.center) + self.level
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
@@ -260,6 +274,18 @@ class Program:
         other.__dict__.pop("fingerprint", None)
         return other
 
+    def at_level(self, level: float) -> Program:
+        """The same problem with another level of the response: a stored certificate's."""
+        if level == self.level:
+            return self
+        if not self.movable:
+            raise InputError(f"level={level!r}, but the response of this problem stays as it is.")
+        other = copy.copy(self)
+        other.y, other.level, other.memo = above(self.response, level), level, {}
+        for name in ("F", "null_intercept", "null", "rounding"):
+            other.__dict__.pop(name, None)
+        return other
+
     def with_box(self, box: Box) -> Program:
         """The convex problem with the loss's envelope on a box in the place of the loss."""
         assert isinstance(self.loss, NonConvexLoss)
@@ -290,7 +316,7 @@ class Program:
     @cached_property
     def fingerprint(self) -> str:
         """Identifies X, y, weights and offset: equal for every memory order and storage."""
-        return fingerprint(self.matrix, self.y, self.weights, self.offset)
+        return fingerprint(self.matrix, self.response, self.weights, self.offset)
 
     def label(self, feature: int) -> str:
         """A feature as messages name it."""

@@ -51,6 +51,8 @@ class Problem:
     positive: Index
     always: Index
     never: Index
+    level: float = 0.0
+    """What is subtracted from the response, and from the intercept; see `Program.level`."""
 
     @classmethod
     def of(cls, program: Program) -> Problem:
@@ -71,6 +73,7 @@ class Problem:
             positive=np.flatnonzero(program.positive),
             always=np.flatnonzero(program.always),
             never=np.flatnonzero(program.never),
+            level=program.level,
         )
 
     def program(
@@ -94,7 +97,7 @@ class Problem:
             positive=positive,
             always=self.always.tolist(),
             never=self.never.tolist(),
-        )
+        ).at_level(self.level)
 
 
 @dataclass(frozen=True)

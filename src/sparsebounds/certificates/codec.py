@@ -46,6 +46,7 @@ def encode(certificate: Certificate) -> str:
             "positive": problem.positive.tolist(),
             "always": problem.always.tolist(),
             "never": problem.never.tolist(),
+            **({"level": problem.level} if problem.level else {}),
         },
         "data": {"shape": list(certificate.shape), "fingerprint": certificate.fingerprint},
         "model": {
@@ -155,6 +156,7 @@ def _problem(reader: Reader, m: int) -> Problem:
         positive=reader.features("positive", m),
         always=reader.features("always", m),
         never=reader.features("never", m),
+        level=reader.number("level") if "level" in reader.content else 0.0,
     )
     _check_problem(problem)
     return problem

@@ -46,6 +46,8 @@ LEAST_TOL = 1e-12
 """Below this the cutoff itself is rounded."""
 
 
+# Overflow far from the solution is an infinite value, not news for the user.
+@np.errstate(all="ignore")
 def near_optimal(
     program: Program,
     eps: float,

@@ -272,6 +272,7 @@ class Search:
         """The loss around (w, b), on the pool, with the intercept eliminated."""
         return self._quadratic_at(self._columns @ w[self.pool] + b, b, eta)
 
+    @np.errstate(all="ignore")
     def _quadratic_at(self, z: Vector, b: float, eta: float) -> Quadratic:
         """The same at predictions z, of which b is the intercept."""
         size = float(self._columns.size) * self._columns.shape[1]
@@ -284,21 +285,14 @@ class Search:
         most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
         bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         a = program.F.gradient(z)
-        weighted = A * bend[:, None]
-        hessian: Vector = A.T @ weighted
-        linear = weighted.T @ (z - b) - A.T @ a
         if program.fit_intercept:
-            mean, mass = weighted.sum(axis=0), float(bend.sum())
-            level = float(bend @ (z - b) - a.sum()) / mass
-            hessian = hessian - np.outer(mean, mean) / mass
-            linear = linear - mean * level
-        ridge = np.full(len(self.pool), eta)
-        if program.ball is None:
-            ridge = program.ridges[self.pool]
-        # An idle ball, or a ridge that rounding swallows, leaves nothing to divide by.
-        ridge = np.fmax(ridge, np.fmax(1e-12 * np.diagonal(hessian), 1e-300))
+            # Centred before they are multiplied: a mean of 1e8 would drown what matters.
+            A = A - bend @ A / bend.sum()
+        hessian: Vector = A.T @ (A * bend[:, None])
+        linear = A.T @ (bend * (z - b) - a)
+        ridge = program.ridges[self.pool] if program.ball is None else np.full(len(self.pool), eta)
         prices, positive = program.prices[self.pool], program.positive[self.pool]
-        return Quadratic(hessian, linear, ridge, prices, positive)
+        return Quadratic(hessian, linear, ridge, prices, positive).in_units()
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

@@ -58,6 +58,7 @@ def newton(
     tolerance: float,
     scale: float,
     *,
+    least_steps: int = 0,
     most_steps: int = 300,
     patience: int = PATIENCE,
     worth: float = 0.0,
@@ -65,7 +66,7 @@ def newton(
     closed: Mask | None = None,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
-    """Minimise f + h over the working set until the gap there is at most `tolerance`.
+    """Minimise f + h over the working set, by `least_steps`, until the gap is within `tolerance`.
 
     `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
     that closes no more than the share `worth` of the gap tries the patience. Features that are
@@ -87,7 +88,8 @@ def newton(
         gap = value - best_dual
         idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)
-        if gap <= tolerance or steps >= most_steps or idle >= patience:
+        near = gap <= tolerance and steps >= least_steps
+        if near or steps >= most_steps or idle >= patience:
             break
         if enough(value, best_dual):
             break
@@ -113,6 +115,10 @@ def newton(
         # Near the end the value stands still in floating point while the dual value still rises.
         if new_value <= value + noise:
             proximal = max(proximal / 10.0, LEAST_PROXIMAL)
+            if smooth.fades(new):
+                new = _extended(smooth, penalty, point, new, new_value)
+                new_slopes = penalty.slopes(new.w)
+                new_value = new.value + new_slopes.value
         else:
             length = _line_search(smooth, penalty, point, slopes, new)
             if length < 0.5:
@@ -125,6 +131,26 @@ def newton(
         if new_value <= value + noise:
             point, slopes, value = new, new_slopes, new_value
     return NewtonResult(point, slopes, gap, best_dual, best, steps)
+
+
+def _extended(
+    smooth: Smooth, penalty: WorkingPenalty, point: SmoothPoint, new: SmoothPoint, value: float
+) -> SmoothPoint:
+    """The Newton point, or the last of those 2, 4, 8, ... times as far while f + h falls.
+
+    Far down an exponential each of Newton's steps goes by 1 only.
+    """
+    step, rise, length = new.w - point.w, new.b - point.b, 1.0
+    while True:
+        length *= 2.0
+        w = point.w + length * step
+        if np.any(w * new.w < 0.0):
+            return new
+        further = smooth.at(w, point.b + length * rise)
+        reached = further.value + penalty.slopes(w).value
+        if not reached < value:
+            return new
+        new, value = further, reached
 
 
 def newton_point(

@@ -143,6 +143,9 @@ class WorkingPenalty:
             u = np.zeros(len(q))
             u[shares.index] = shares.u
         u[self.inside] = 1.0
+        if self.beta is None and np.count_nonzero((u == 1.0) & ~self.inside) >= int(self.k or 0):
+            # Full features use up the budget: what rounding leaves to others is no share of it.
+            u[u < 1.0] = 0.0
         active = np.flatnonzero((u > 0) & ~(self.positive & (q <= 0)))
         full = u[active] == 1.0
         # Inside the support either sign will do, unless one is asked for.

@@ -72,7 +72,6 @@ def refit(
     smooth = smooth_part(program)
     smooth.add(columns)
     size = len(support)
-    scale = max(abs(program.null), abs(program.F.value(np.zeros(program.n))), 1e-300)
 
     def penalty(ridge: float | None) -> WorkingPenalty:
         return WorkingPenalty(
@@ -84,14 +83,17 @@ def refit(
         )
 
     eta = float("nan")
+    null = smooth.at(np.zeros(size), program.null_intercept)
+    scale = max(smooth.magnitude(null), 1e-300)
     accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
     if program.box is not None:
         accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
-    null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         chosen = penalty(1.0 if program.ball is not None else None)
         start = null if near is None else smooth.at(near.w[support], near.b)
-        point = newton(smooth, chosen, start, accuracy, scale, worth=worth).point
+        # One step at least: a coefficient is 0 where its column is of no use, not where it is of
+        # little use for the objective.
+        point = newton(smooth, chosen, start, accuracy, scale, least_steps=1, worth=worth).point
     else:
         eta = ball_multiplier(penalty(1.0), null.gradient, program.ball)
         found = solve_ball(

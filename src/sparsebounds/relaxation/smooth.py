@@ -140,6 +140,14 @@ class Smooth(ABC):
     def metrics(self, points: SmoothPoints) -> Vector:
         """`metric` for every point, or one row for all."""
 
+    def magnitude(self, point: SmoothPoint) -> float:
+        """The size of the terms that f adds up near a point: rounding is a share of that."""
+        return abs(point.value)
+
+    def fades(self, point: SmoothPoint) -> bool:
+        """Whether the loss falls as an exponential here: little curvature is left, but some."""
+        return False
+
     @abstractmethod
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         """f'' on the active features (and b, last) and the right side f'' (w, b) - f'.
@@ -282,6 +290,7 @@ class GeneralPart(Smooth):
         self.has_intercept = program.fit_intercept
         self._F = program.F if home is HOST else _moved(program.F, home)
         self._squares = np.empty(0)
+        self._last: tuple[SmoothPoint, Array] | None = None
 
     def add(self, columns: Array) -> None:
         super().add(columns)
@@ -314,7 +323,19 @@ class GeneralPart(Smooth):
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
-        return self._squares * max(float(self._home.xp.sum(self._bend(point))), self._least)
+        bend, least = float(self._home.xp.sum(self._bend(point))), self._least
+        if 0.0 < bend < least:
+            # Far down an exponential the curvature is as small as the slope: that is its size.
+            least = min(least, float(self._home.xp.sum(abs(self._F.gradient(point.z)))))
+        return self._squares * max(bend, least)
+
+    def magnitude(self, point: SmoothPoint) -> float:
+        # The rounding of predictions counts as much as the slopes there.
+        slopes = self._F.gradient(point.z) * point.z
+        return abs(point.value) + float(self._home.xp.sum(abs(slopes)))
+
+    def fades(self, point: SmoothPoint) -> bool:
+        return 0.0 < float(self._home.xp.sum(self._bend(point))) < self._least
 
     def metrics(self, points: SmoothPoints) -> Vector:
         assert points.z is not None
@@ -367,8 +388,11 @@ class GeneralPart(Smooth):
         return self._home.fetch(self._image(w)) + b
 
     def _bend(self, point: SmoothPoint) -> Array:
-        assert point.z is not None
-        return self._F.curvature(point.z)
+        """F''(z); that of the last point is kept."""
+        if self._last is None or self._last[0] is not point:
+            assert point.z is not None
+            self._last = point, self._F.curvature(point.z)
+        return self._last[1]
 
 
 def _grown(array: Array, larger: Array) -> Array:
