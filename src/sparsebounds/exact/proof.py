@@ -29,7 +29,7 @@ MARGIN = 0.99
 
 @dataclass(frozen=True)
 class Proof:
-    """The best model found by the search, its tree, and the bound that the tree proves."""
+    """The best model found by the search, its tree, and the bound that it may claim."""
 
     model: Model
     tree: Tree
@@ -146,7 +146,8 @@ class ExactSearch:
     def proof(self, other: Model | None = None) -> Proof:
         """What the tree proves as it stands, and the best model, or `other` if that is better."""
         with np.errstate(all="ignore"):
-            return self._proof(other, tree_bound(self.program, self._tree(), self._proved))
+            tree = self._tree()
+            return self._proof(other, tree_bound(self.program, tree, self._proved, claim=True))
 
     def _proof(self, other: Model | None, lower: float) -> Proof:
         found = self.search.incumbent
