@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._deadline import NEVER, Deadline
-from sparsebounds._proof import certificate_from
+from sparsebounds._proof import certificate_from, claimed_box
 from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.models import as_returned
@@ -136,8 +136,7 @@ def solve_nonconvex(
         relaxations = dual_points(found.convex, found.relaxed, ACCURACY, finish)
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
-        # As whoever verifies makes it, to the last digit.
-        convex = enclosed(program, model.value, found.duals)
+        convex = claimed_box(program, model, found.duals)
         certificate = certificate_from(program, points, model, found.duals, convex)
         best = dual_point_at(convex, points[0].t, points[0].scores)
         screened = screen_at(convex, best, model.value)

@@ -25,9 +25,8 @@ from sparsebounds._array import Index, Vector
 from sparsebounds._checkpoint import CheckpointFile, digest, numbers, packed, places, unpacked
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof, coarse
-from sparsebounds.bounds import DualPoint, Node, bound_at, dual_points_at, screen_at
-from sparsebounds.certificates import Leaf
-from sparsebounds.certificates.certificate import leaf_bound
+from sparsebounds.bounds import DualPoint, Node, claim_at, dual_points_at, screen_at, widened
+from sparsebounds.certificates import Leaf, leaf_claim
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.exact.tree_arrays import tree_arrays, tree_from
@@ -193,7 +192,8 @@ def _proved_again(
         for i, row in enumerate(rows):
             for leaf in row.proof.leaves:
                 if row.proof.duals[leaf.dual] is point.t:
-                    lower[i] = min(lower[i], bound_at(row.program, point, leaf.node))
+                    wide = widened(row.program, point)
+                    lower[i] = min(lower[i], claim_at(row.program, wide, leaf.node))
             if row.dual is point.t:
                 screened = screen_at(row.program, point, row.fitted.upper)
                 found[i] = np.intersect1d(row.fixed_in, screened.fixed_in)
@@ -215,9 +215,9 @@ def _sound(row: Row, lower: float) -> Proof:
     program, proof = row.program, row.proof
     if proof.tree is not None:
         with np.errstate(all="ignore"):
-            lower = tree_bound(program, proof.tree)
+            lower = tree_bound(program, proof.tree, claim=True)
     elif lower < proof.lower:
-        lower = leaf_bound(program, proof.duals, proof.leaves)
+        lower = leaf_claim(program, proof.duals, proof.leaves)
     return replace(proof, lower=min(proof.lower, coarse(program, lower)))
 
 

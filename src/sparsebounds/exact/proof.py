@@ -35,7 +35,7 @@ SAMPLE = 256
 
 @dataclass(frozen=True)
 class Proof:
-    """The best model found by the search, its tree, and the bound that the tree proves."""
+    """The best model found by the search, its tree, and the bound that it may claim."""
 
     model: Model
     tree: Tree
@@ -54,7 +54,7 @@ def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
     w[saved.tree.kept] = saved.model.w
     found = Model(saved.model.value, w, saved.model.b, saved.model.eta)
     with np.errstate(all="ignore"):
-        lower = tree_bound(program, saved.tree)
+        lower = tree_bound(program, saved.tree, claim=True)
     return Proof(
         model=found if found.value < model.value else model,
         tree=saved.tree,
@@ -186,12 +186,13 @@ class ExactSearch:
         """What the tree proves as it stands, and the best model, or `other` if that is better."""
         with np.errstate(all="ignore"):
             tree = self._tree()
-            lower = min(removal_bound(self.program, tree), self._nodes_bound(tree))
-            return self._proof(other, lower)
+            removal = removal_bound(self.program, tree, claim=True)
+            return self._proof(other, min(removal, self._nodes_bound(tree)))
 
     def _nodes_bound(self, tree: Tree) -> float:
         proved = self.search.record.proved
-        return nodes_bound(self.reduced, self.search.bounder.columns, tree, proved)
+        columns = self.search.bounder.columns
+        return nodes_bound(self.reduced, columns, tree, proved, claim=True)
 
     def _try_proof(self) -> None:
         """Prove the first nodes, now and then, to know how long it takes to prove them all."""
