@@ -1,0 +1,8 @@
+"""All attacks."""
+
+from __future__ import annotations
+
+from tests.hostile.attack import Attack
+from tests.hostile.programs import Programs
+
+ATTACKS: tuple[Attack, ...] = (Programs(),)
