@@ -106,13 +106,13 @@ def judge_status(reference: Reference, solution: Any, tol: float, what: str) -> 
         gap = decimal(solution.upper) - decimal(solution.lower)
         scale = excess(spec, reference, solution.upper)
         rounding = rounding_of(spec)
-        if solution.status == "optimal" and gap > decimal(tol) * scale * Decimal("1.000001"):
-            if gap > rounding:
-                return Finding(
-                    "optimal with a wide gap",
-                    f"{what}: lower {solution.lower!r}, upper {solution.upper!r}, null "
-                    f"{reference.null.high:.6g}, optimum {reference.best.high:.10g}",
-                )
+        allowed = max(decimal(tol) * scale * Decimal("1.000001"), rounding)
+        if solution.status == "optimal" and gap > allowed:
+            return Finding(
+                "optimal with a wide gap",
+                f"{what}: lower {solution.lower!r}, upper {solution.upper!r}, null "
+                f"{reference.null.high:.6g}, optimum {reference.best.high:.10g}",
+            )
         relative = gap / scale if scale else Decimal(0)
         told = decimal(solution.rel_gap)
         if abs(told - relative) > Decimal("1e-6") * relative and gap > rounding:

@@ -99,6 +99,23 @@ class Reference:
                 value += p * losses.value(self.spec.loss, self.spec.parameters, y, z)
             return value + self._terms(w)
 
+    def rounding(self, coef: Any, intercept: float) -> Decimal:
+        """By how much the objective of a model may change where predictions are summed in floats
+        in another order, to first order; generous."""
+        with exactly():
+            w = {j: D(float(c)) for j, c in enumerate(coef) if c != 0}
+            unit, change = D(2) ** -52 * (8 + len(self.p)), D(0)
+            for i, (p, y, o) in enumerate(zip(self.p, self.y, self.offset, strict=True)):
+                parts = [c * self.columns[j][i] for j, c in w.items()]
+                size = sum(map(abs, parts), abs(D(float(intercept))) + abs(o) + abs(y))
+                z = sum(parts, D(float(intercept)) + o)
+                here, there = (
+                    losses.value(self.spec.loss, self.spec.parameters, y, at)
+                    for at in (z + unit * size, z - unit * size)
+                )
+                change += p * (abs(here - there) + unit * (abs(here) + abs(there)))
+            return change + unit * self._terms(w)
+
     def _terms(self, w: dict[int, Decimal]) -> Decimal:
         value = sum((self.price[j] for j in w if j not in self.spec.always), D(0))
         if self.spec.ball is None:
