@@ -164,6 +164,8 @@ def genuine(number: int, folder: str) -> Genuine:
     elif kind == "long columns":  # scores are mostly rounding
         X = X + 2.0**50 * (np.arange(m) < 3)
         options = {"k": 2, "ridge": 0.1, "fit_intercept": True}
+    elif kind == "wide":
+        options = {"k": 12, "ridge": 0.05}
     elif kind == "prices":
         options = {"l0": rng.uniform(0.01, 0.2, m), "ball": 1.5, "positive": np.arange(m) < 2}
         options |= {"always": (3,), "never": (5,)}

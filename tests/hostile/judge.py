@@ -46,19 +46,26 @@ def excess(spec: Spec, reference: Reference, upper: float) -> Decimal:
 
 
 def judge_bounds(reference: Reference, lower: float, upper: float, what: str) -> Finding | None:
-    """lower <= optimum <= upper, and no lower bound below what the loss itself gives."""
-    best, floor = reference.best, reference.floor
+    """lower <= optimum <= upper."""
+    best = reference.best
     if math.isnan(lower) or math.isnan(upper):
         return Finding("a bound is not a number", f"{what}: lower {lower}, upper {upper}")
-    if decimal(lower) > best.high:
+    dust = reference.dust
+    if decimal(lower) > best.high + dust:
         return Finding(
             "lower bound above the optimum",
             f"{what}: lower {lower!r} > {best.high:.20g} attained on {best.support}",
         )
-    if decimal(upper) < reference.low:
+    if decimal(upper) < reference.low - dust:
         return Finding(
             "upper bound below the optimum", f"{what}: upper {upper!r} < {reference.low:.20g}"
         )
+    return None
+
+
+def judge_floor(reference: Reference, lower: float, what: str) -> Finding | None:
+    """No lower bound is below what the loss itself gives."""
+    floor = reference.floor
     with exactly():
         if decimal(lower) < floor - abs(floor) * Decimal("1e-12"):
             return Finding(
@@ -82,7 +89,7 @@ def judge_model(
         return Finding("the model breaks a constraint", f"{what}: {broken}")
     value = reference.objective(coef, intercept, user=user)
     with exactly():
-        slack = Decimal("1e-11") * excess(spec, reference, upper) if user else Decimal(0)
+        slack = Decimal("1e-11") * excess(spec, reference, upper) if user else reference.dust
         if value > decimal(upper) + slack:
             return Finding(
                 "the model does not attain its upper bound",

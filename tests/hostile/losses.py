@@ -63,6 +63,16 @@ def convex(name: str, parameters: Mapping[str, float]) -> RowLoss:
     }[name]
 
 
+DEFAULT = {
+    "truncated": 3.0,
+    "tukey": 4.685,
+    "geman_mcclure": 3.0,
+    "welsch": 2.985,
+    "cauchy": 2.385,
+}
+"""c where none is given."""
+
+
 def value(name: str, parameters: Mapping[str, float], y: D, z: D) -> D:
     """The loss of one row, of any name."""
     if name in CONVEX:
@@ -77,7 +87,7 @@ def value(name: str, parameters: Mapping[str, float], y: D, z: D) -> D:
         return (z * z - y) ** 2 / 4
     if name == "amplitude":
         return (abs(z) - y) ** 2 * HALF
-    c = D(parameters["c"])
+    c = D(parameters.get("c", DEFAULT.get(name, 1.0)))
     r = z - y
     s2 = (r / c) ** 2
     if name == "truncated":

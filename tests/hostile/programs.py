@@ -120,6 +120,7 @@ def by_solve(spec: Spec, rng: Rng, what: str, **options: Any) -> Finding | None:
         lambda: poor(reference, solution, tol, what) if options == {"exact": True} else None,
         lambda: verified(spec, solution.certificate, rng, what),
         lambda: judge.judge_screening(reference, solution.fixed_in, solution.fixed_out, what),
+        lambda: judge.judge_floor(reference, solution.lower, what),
     )
 
 
@@ -154,14 +155,15 @@ def by_relax(spec: Spec, rng: Rng, what: str) -> Finding | None:
     program = sb.Program(**spec.data, **spec.problem)
     relaxed = sb.relax(program, tol=pick(rng, 1e-8, 1e-4))
     reference = Reference(spec, *_scales(program))
-    if decimal(relaxed.dual_value) > reference.best.high:
+    best = reference.best.high + reference.dust
+    if decimal(relaxed.dual_value) > best:
         return Finding(
             "the relaxation's dual value is above the optimum",
             f"{what}: {relaxed.dual_value!r} > {reference.best.high:.20g}",
         )
     a = program.F.gradient(rng.normal(size=program.n) * log_uniform(rng, 1e-3, 1e3))
     for proved in (sb.lower_bound(program, relaxed.dual), sb.lower_bound(program, a)):
-        if decimal(proved) > reference.best.high:
+        if decimal(proved) > best:
             return Finding(
                 "lower_bound is above the optimum", f"{what}: {proved!r} > {reference.best.high}"
             )
@@ -197,6 +199,7 @@ def by_path(spec: Spec, rng: Rng, what: str) -> Finding | None:
             lambda r=reference, p=point, h=here: judged(r, p, options["tol"], h),
             lambda p=point, h=here: verified(spec, p.certificate, rng, h),
             lambda r=reference, p=point, h=here: judge.judge_screening(r, p.fixed_in, (), h),
+            lambda r=reference, p=point, h=here: judge.judge_floor(r, p.lower, h),
         )
         if found is not None:
             return found
@@ -212,6 +215,7 @@ def by_near(spec: Spec, rng: Rng, what: str) -> Finding | None:
     return first(
         lambda: judge.judge_bounds(reference, near.lower, near.upper, what),
         lambda: judge.judge_neighbours(reference, near, eps, what),
+        lambda: judge.judge_floor(reference, near.lower, what),
         lambda: next(
             filter(
                 None,
@@ -240,23 +244,18 @@ def by_certify(spec: Spec, rng: Rng, what: str) -> Finding | None:
         lambda: judge.judge_bounds(reference, certificate.lower, certificate.upper, what),
         lambda: judge.judge_model(reference, coef, b, certificate.upper, what, user=True),
         lambda: verified(spec, certificate, rng, what),
+        lambda: judge.judge_floor(reference, certificate.lower, what),
     )
 
 
 def by_rank(spec: Spec, rng: Rng, what: str) -> Finding | None:
     program = sb.Program(**spec.data, **spec.problem)
-    bounds = sb.rank_bounds(program)
-    reference, frame = Reference(spec, *_scales(program)), bounds.to_frame()
-    for column in ("lower", "upper"):
-        for value in (
-            frame[column].to_list() if hasattr(frame[column], "to_list") else frame[column]
-        ):
-            if value is None or math.isnan(value):
-                continue
-            side = (value, math.inf) if column == "lower" else (float(reference.floor), value)
-            found = judge.judge_bounds(reference, *side, f"{what} {column}")
-            if found is not None and found.kind != "lower bound below the least loss":
-                return found
+    frame, reference = sb.rank_bounds(program).to_frame(), Reference(spec, *_scales(program))
+    lowers, uppers = ([x for x in frame[name] if x == x] for name in ("lower", "upper"))
+    if max(map(decimal, lowers), default=-math.inf) > reference.best.high + reference.dust:
+        return Finding("lower bound above the optimum", f"{what}: {max(lowers)!r}")
+    if min(map(decimal, uppers), default=math.inf) < reference.low - reference.dust:
+        return Finding("upper bound below the optimum", f"{what}: {min(uppers)!r}")
     return None
 
 

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,11 @@ class Reference:
                 (p * losses.floor(self.spec.loss, y) for p, y in zip(self.p, self.y, strict=True)),
                 D(0),
             )
+
+    @property
+    def dust(self) -> Decimal:
+        """What the referee's own rounding may amount to."""
+        return (abs(self.null.high) + abs(self.best.high)) * D(10) ** -40
 
     # The optimum.
 
@@ -282,8 +287,26 @@ class Reference:
     def _newton(
         self, support: tuple[int, ...], ridge: Vec, start: tuple[Vec, Decimal] | None
     ) -> tuple[Vec, Decimal, Decimal, Vec]:
+        """The minimiser. Huber's loss is reached from the squared one: where all rows are on the
+        straight parts there is no curvature to go by."""
+        if self.spec.loss != "huber":
+            return self._steps(support, ridge, start)
+        last = D(float(self.spec.parameters.get("delta", 1.35)))
+        delta = wide = max(map(abs, self.y)) + max(map(abs, self.offset))
+        while delta > last and (start is None or delta < wide):
+            self.loss = partial(losses.huber, delta=delta)
+            w, b, *_ = self._steps(support, ridge, start)
+            start, delta = (w, b), delta / 4
+        self.loss = partial(losses.huber, delta=last)
+        return self._steps(support, ridge, start)
+
+    def _steps(
+        self, support: tuple[int, ...], ridge: Vec, start: tuple[Vec, Decimal] | None
+    ) -> tuple[Vec, Decimal, Decimal, Vec]:
         w, b = start or ([D(0)] * len(support), self._first_intercept() if not support else None)
-        b = self.null.b if b is None else b
+        if b is None:  # the null model is solved first, and may set the loss
+            loss, b = self.loss, self.null.b
+            self.loss = loss
         majorize = False
         rows, _, value, slopes = self._at(support, w, b, ridge)
         for _ in range(STEPS):

@@ -61,7 +61,9 @@ def run_case(attack: Attack, seed: int, number: int) -> Finding | None:
             return attack.case(generator(seed, number, attack.name))
     except TookTooLong:
         return Finding("hangs", f"after {attack.patience:g} s")
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
         return crash("the attack itself failed", error)
 
 
