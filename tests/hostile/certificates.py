@@ -20,7 +20,7 @@ from tests.hostile.forge import (
     stated,
 )
 from tests.hostile.forgeries import FORGERIES
-from tests.hostile.reference import decimal
+from tests.hostile.reference import decimal, precise
 
 import sparsebounds as sb
 from sparsebounds._errors import CertificateError
@@ -62,6 +62,7 @@ def load(content: bytes) -> sb.Certificate | None:
         return None
 
 
+@precise
 def judged(
     source: Genuine, document: Document, what: str, *, adapt: bool = False
 ) -> Finding | None:

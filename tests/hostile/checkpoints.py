@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from tests.hostile.attack import Attack, Finding
 from tests.hostile.draw import chance, pick
-from tests.hostile.reference import Reference, decimal
+from tests.hostile.reference import Reference, decimal, precise
 from tests.hostile.sandbox import forked
 from tests.hostile.spec import Spec
 
@@ -54,6 +54,7 @@ class Work:
 
 
 @cache
+@precise
 def work(number: int) -> Work:
     """Four kinds of each: forms and losses."""
     rng = np.random.default_rng([number, 9])
@@ -116,6 +117,7 @@ class Checkpoints(Attack):
         return None
 
 
+@precise
 def wrong(source: Work, results: list[Any]) -> str:
     """What is false in results that were taken up; "" where nothing is."""
     for result in results:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.hostile.reference import Reference, decimal
+from tests.hostile.reference import Reference, decimal, precise
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
@@ -87,6 +87,7 @@ class Genuine:
         return above(stated(self, self.document).best.high)
 
 
+@precise
 def above(value: Any) -> float:
     """The next float above a decimal."""
     found = float(value)

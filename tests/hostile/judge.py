@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.hostile.attack import Finding
-from tests.hostile.reference import Reference, decimal, exactly
+from tests.hostile.reference import Fit, Reference, decimal, exactly
 from tests.hostile.spec import Spec
 
 SHARE = 3e-12
@@ -135,7 +135,7 @@ def judge_screening(
     """Features that are claimed to be in every best model, or in none."""
     if not (len(fixed_in) or len(fixed_out)):
         return None
-    fits = [reference.fit(support) for support in reference.supports(every=True)]
+    fits = _possible(reference)
     for j in map(int, fixed_in):
         without = min((f.high for f in fits if f.obeys and j not in f.support), default=None)
         within = min((f.low for f in fits if j in f.support), default=None)
@@ -156,12 +156,17 @@ def judge_screening(
     return None
 
 
+def _possible(reference: Reference) -> list[Fit]:
+    fits = map(reference.fit, reference.supports(every=True))
+    return [fit for fit in fits if fit.possible]
+
+
 def judge_neighbours(reference: Reference, near: Any, eps: float, what: str) -> Finding | None:
     """A complete list holds every support within eps that the referee is sure of."""
     if not near.complete:
         return None
     spec, listed = reference.spec, {tuple(sorted(map(int, s))) for s in near.supports}
-    fits = [reference.fit(support) for support in reference.supports(every=True)]
+    fits = _possible(reference)
     with exactly():
         optimum = min(f.low for f in fits)
         cutoff = optimum + decimal(eps) * max(abs(optimum), abs(reference.null.low))

@@ -25,7 +25,8 @@ NASTY = (
     "<hostile>", "</script><hostile>", '"><hostile onload=x>', "' onmouseover='hostile()' x='",
     "<!--<hostile>", "]]><hostile>", "<svg/onload=hostile()>", "javascript:hostile()",
     "{{7*7}}", "{% raw %}", "${x}", "%s%n", "=cmd()|'x'", "", " ", "x" * 5000, "é" * 300,
-    "a,b", 'a"b', "(intercept)", "-k", "--help", "../x", "\ufeffa", "\U0001f600", "a\x00b", "*",
+    "a,b", 'a"b', "(intercept)", "-k", "--help", "../x", "\ufeffa", "\U0001f600", "a\x00b",
+    "*", "^.*$",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tests.hostile.attack import Attack, Finding, crash
 from tests.hostile.draw import draw_spec, log_uniform, pick
 from tests.hostile.losses import DEFAULT
 from tests.hostile.programs import DOCUMENTED, verified
-from tests.hostile.reference import Reference, decimal
+from tests.hostile.reference import Reference, decimal, precise
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
@@ -37,6 +37,7 @@ class NonConvex(Attack):
         return attack_spec(draw_spec(rng, NAMES, most=3), rng)
 
 
+@precise
 def attack_spec(spec: Spec, rng: Rng) -> Finding | None:
     """`solve` and `relax` on one program."""
     what = spec.words()

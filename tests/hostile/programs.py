@@ -12,7 +12,7 @@ import scipy.sparse
 from tests.hostile import judge
 from tests.hostile.attack import Attack, Finding, crash
 from tests.hostile.draw import chance, draw_spec, heavy_ridge, log_uniform, pick
-from tests.hostile.reference import Reference, decimal
+from tests.hostile.reference import Reference, decimal, precise
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
@@ -32,6 +32,7 @@ class Programs(Attack):
         return attack_spec(spec, pick(rng, *WAYS), rng)
 
 
+@precise
 def attack_spec(spec: Spec, way: str, rng: Rng) -> Finding | None:
     """One way to an answer on one program."""
     what = f"{way} {spec.words()}"

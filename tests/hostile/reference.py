@@ -14,11 +14,11 @@ best without them, so supports whose model breaks a sign are passed over.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, partial, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from tests.hostile import losses
@@ -28,12 +28,23 @@ from tests.hostile.spec import Spec
 DIGITS = 60
 STEPS = 80
 Vec = list[Decimal]
-INF = D("Infinity")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def exactly() -> Any:
     """A context of many digits in which an overflow is infinite, as in floats."""
     return localcontext(Context(prec=DIGITS, Emax=10**15, Emin=-(10**15), traps=[]))
+
+
+def precise(function: Function) -> Function:
+    """The function, with all its arithmetic in that context."""
+
+    @wraps(function)
+    def inside(*arguments: Any, **options: Any) -> Any:
+        with exactly():
+            return function(*arguments, **options)
+
+    return cast(Function, inside)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,9 @@ class Fit:
 
     obeys: bool
     """Whether the signs are those that are asked for."""
+
+    possible: bool
+    """Whether a best model with these signs can have this support."""
 
 
 class Reference:
@@ -185,7 +199,7 @@ class Reference:
     @cached_property
     def low(self) -> Decimal:
         """A lower bound on the optimum."""
-        return min(self.fit(support).low for support in self.supports())
+        return min(fit.low for fit in map(self.fit, self.supports()) if fit.possible)
 
     def fit(self, support: tuple[int, ...]) -> Fit:
         """The best model on a support, its price included."""
@@ -206,8 +220,13 @@ class Reference:
         obeys = signs is None or all(
             c >= 0 or not signs[j] for j, c in zip(support, w, strict=True)
         )
+        # With a ball the best model may not be the only one: another may have other signs.
+        possible = spec.ball is not None or signs is None
+        possible = possible or all(
+            c >= -radius for j, c in zip(support, w, strict=True) if signs[j]
+        )
         low = max(low, self.floor)
-        return Fit(support, high + priced, low + priced, w, b, radius, obeys)
+        return Fit(support, high + priced, low + priced, w, b, radius, obeys, possible)
 
     def _below(
         self, support: tuple[int, ...], value: Decimal, b: Decimal, slopes: Vec, ridge: Vec
@@ -384,4 +403,4 @@ def decimal(value: float) -> Decimal:
     return D(float(value))
 
 
-__all__ = ["DIGITS", "Fit", "Reference", "decimal", "exactly"]
+__all__ = ["DIGITS", "Fit", "Reference", "decimal", "exactly", "precise"]

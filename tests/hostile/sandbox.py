@@ -61,7 +61,8 @@ def forked(function: Callable[[], Any], seconds: float, room: int = ROOM) -> Out
 
 
 def _limited(function: Callable[[], Any], room: int) -> tuple[Any, str, float, float]:
-    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    for clock in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+        signal.setitimer(clock, 0.0)
     before, now = _kilobytes("VmHWM"), 1024 * _kilobytes("VmSize")
     resource.setrlimit(resource.RLIMIT_AS, (now + room, now + room))
     began = time.process_time()

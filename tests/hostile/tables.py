@@ -114,7 +114,9 @@ def _arrays(rng: Rng, rows: list[list[str]], kind: str) -> bytes:
     X = np.array([[float(x) for x in row] for row in rows[1:]])
     for _ in range(int(rng.integers(0, 3))):
         X.flat[int(rng.integers(X.size))] = pick(rng, np.nan, np.inf, 1e308, -1e-320)
-    X = pick(rng, X, X, X.astype(np.float32), X.astype(complex), X.astype(str), X[0], X[None])
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    X = pick(rng, X, X, single, X.astype(complex), X.astype(str), X[0], X[None])
     stream = io.BytesIO()
     if kind == "npy":
         np.save(stream, pick(rng, X, X, np.array([{}, 1], dtype=object)), allow_pickle=True)
