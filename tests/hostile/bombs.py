@@ -42,14 +42,14 @@ class Bombs(Attack):
 def many_leaves(rng: Rng, source: Genuine) -> bytes:
     """Random leaves on many features."""
     document, m = source.document, source.spec.X.shape[1]
-    width = int(rng.integers(2, 8))
+    width = int(rng.integers(4, 9))
 
     def leaf() -> Document:
         chosen = rng.choice(m, size=width, replace=False).tolist()
         cut = int(rng.integers(width + 1))
         return {"inside": chosen[:cut], "outside": chosen[cut:], "low": 0, "high": None, "dual": 0}
 
-    document["leaves"] = [leaf() for _ in range(int(rng.integers(500, 4000)))]
+    document["leaves"] = [leaf() for _ in range(int(rng.integers(2000, 4001)))]
     return sign(document)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import warnings
 import zlib
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -171,7 +172,10 @@ def genuine(number: int, folder: str) -> Genuine:
         options = {"l0": rng.uniform(0.01, 0.2, m), "ball": 1.5, "positive": np.arange(m) < 2}
         options |= {"always": (3,), "never": (5,)}
     spec = Spec(X, y, loss=loss, **options)
-    solution = sb.solve(**spec.data, **spec.problem, exact=exact, tol=1e-9 if exact else 1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tol = 1e-9 if exact else 1e-4
+        solution = sb.solve(**spec.data, **spec.problem, exact=exact, tol=tol)
     file = Path(folder) / f"genuine{number}.json"
     solution.certificate.save(file)
     text = file.read_text()

@@ -147,7 +147,7 @@ def _damaged(rng: Rng, content: bytes) -> bytes:
 class TableBombs(Attack):
     """Small tables that unpack into large ones, or claim to; in a process of its own."""
 
-    name, weight, patience = "table bombs", 0.4, 150.0
+    name, weight, patience = "table-bombs", 0.4, 150.0
 
     def case(self, rng: Rng) -> Finding | None:
         how = pick(rng, *BOMBS)
