@@ -29,7 +29,7 @@ class Bombs(Attack):
             certificate = load(content)
             return "" if certificate is None else str(certificate.verify(**source.spec.data).ok)
 
-        outcome = forked(attempt, 60.0)
+        outcome = forked(attempt, 15.0)
         if outcome.error:
             return Finding(f"{outcome.error.split(':')[0]} ({how.__name__})", f"{what}: {outcome}")
         if outcome.result == "True" and how is not many_leaves:  # these may well cover

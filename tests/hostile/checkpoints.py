@@ -108,7 +108,7 @@ class Checkpoints(Attack):
                 return "" if sentence else f"no sentence: {told}"
             return wrong(source, results)
 
-        outcome = forked(attempt, 60.0)
+        outcome = forked(attempt, 30.0)
         if outcome.error:
             kind = outcome.error.split(":")[0]
             return Finding(f"{kind} from a damaged checkpoint", f"{what}: {outcome.error}")

@@ -21,6 +21,10 @@ LIMIT = 6 << 30
 """Bytes of address space of a process of its own; polars alone reserves one or two GiB."""
 
 
+PROCESSOR = 60
+"""Seconds of processor time of such a process."""
+
+
 def command(*arguments: Any, codes: tuple[int, ...] = CODES) -> tuple[Any, Finding | None]:
     """The result of a command, and what is wrong with the way it ended."""
     words = [str(argument) for argument in arguments]
@@ -50,8 +54,9 @@ def ending(
     return None
 
 
-def apart(*arguments: Any, seconds: float = 60.0) -> tuple[int, str, str, float]:
-    """(exit code, stdout, stderr, MiB) of a command in a process of its own; -9 past the time."""
+def apart(*arguments: Any, seconds: float = 600.0) -> tuple[int, str, str, float]:
+    """(exit code, stdout, stderr, MiB) of a command in a process of its own; the exit code is
+    negative past the time, or the processor time."""
     words = [sys.executable, "-c", "from sparsebounds.cli import app; app()", *map(str, arguments)]
     environment = os.environ | {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -75,6 +80,7 @@ def apart(*arguments: Any, seconds: float = 60.0) -> tuple[int, str, str, float]
 
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR + 5))
 
 
 def table(rng: np.random.Generator, names: list[str], rows: int = 12) -> list[list[str]]:

@@ -138,7 +138,7 @@ def test_bombs(how: Any) -> None:
         covers = how.__name__ == "many_leaves"  # so many leaves may well cover all
         return certificate is None or covers >= certificate.verify(**source.spec.data).ok
 
-    outcome = forked(attempt, 20.0)
+    outcome = forked(attempt, 5.0)
     assert outcome.error == "", outcome
     assert outcome.result, outcome
     assert outcome.seconds < 1.5, outcome
@@ -158,7 +158,7 @@ def test_an_output_is_not_the_data(option: str, tmp_path: Any) -> None:
 
 def test_separable_classes_are_quick() -> None:
     what, work, limit = separable(np.random.default_rng(0))
-    outcome = forked(lambda: work().lower, 60.0)
+    outcome = forked(lambda: work().lower, 6.0)
     assert outcome.error == "", what
     assert outcome.result >= 0.0, what
     assert outcome.seconds < limit + 1.0, what
