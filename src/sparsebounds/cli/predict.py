@@ -89,7 +89,7 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
                 f"{did_you_mean(name, frame.columns)}"
             )
     count = frame.height  # a model without features needs no column
-    frame = not_a_number_is_missing(frame.select(needed))
+    frame = not_a_number_is_missing(frame[needed])
     refuse_infinite(frame, path)
     unfilled = [column.name for column in recipe.columns if column.fill is None]
     unfilled += [offset] if offset else []

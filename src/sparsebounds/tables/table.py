@@ -74,7 +74,8 @@ def read_table(path: Path, choice: Choice) -> Reading:
         return _arrays(path, choice)
     frame, notes = read_frame(path)
     features = chosen_features(choice, frame.columns, path)
-    frame = not_a_number_is_missing(frame.select(*choice.roles().values(), *features))
+    # By position in the list, not `select`, to which '*' and '^...$' are patterns.
+    frame = not_a_number_is_missing(frame[[*choice.roles().values(), *features]])
     empty = [name for name in features if frame[name].null_count() == frame.height]
     if empty:
         raise InputError(
