@@ -112,8 +112,8 @@ class Program:
         self.box: Box | None = None
         """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
 
-        self.memo: dict[str, float] = {}
-        """Numbers that other layers have proved about this program, kept for their next use."""
+        self.memo: dict[str, Any] = {}
+        """What other layers have proved about this program, kept for their next use."""
 
     # The problem, in the words of the mathematics.
 
@@ -211,9 +211,8 @@ class Program:
     def relative(self, gap: float, upper: float) -> float:
         """A gap relative to max(|upper|, |null|); 0 where all three are rounding."""
         scale = max(abs(upper), abs(self.null))
-        if max(gap, scale) <= self.rounding:
-            return 0.0
-        return gap / max(scale, self.rounding)
+        perfect = max(gap, scale) <= self.rounding
+        return 0.0 if perfect else gap / max(scale, self.rounding)
 
     def yardstick(self, upper: float) -> str:
         """What relative gaps are relative to, in words: the larger of two objectives."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
 from sparsebounds.exact.piece import Piece
@@ -19,7 +20,8 @@ from sparsebounds.exact.shift import Shifter
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton, newton_point
 from sparsebounds.relaxation.penalty import Pattern
-from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
+from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
+from sparsebounds.relaxation.smooth import GramPart
 
 QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
@@ -35,8 +37,8 @@ PROXIMAL = 1e-9
 class RidgeBounder(Bounder):
     """k + ridge and l0 + ridge, every loss."""
 
-    def __init__(self, program: Program, price: float) -> None:
-        super().__init__(program, price)
+    def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
+        super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
         self.shifter = Shifter(program, self.columns, gram)
         self.root = np.sqrt(program.ridges)
@@ -101,7 +103,10 @@ class RidgeBounder(Bounder):
         proximal = np.broadcast_to(PROXIMAL * metrics, w.shape)
         for i, pattern in enumerate(self._pieces(state, points.w, points.gradient, metrics)):
             self.steps += 1
-            trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
+            size = len(pattern.active) ** 2
+            self.deadline.require(newton=size)
+            with self.deadline.timed("newton", size):
+                trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
             if trial is not None:
                 w[i], made[i] = trial[0], True
         return np.where(program.positive, np.maximum(w, 0.0), w), made
@@ -232,6 +237,8 @@ class RidgeBounder(Bounder):
         slack = (upper - nodes.lower[row]) / self.price
         if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
             return None
+        # A few factorisations, or products, of the whole.
+        self.deadline.require(product=2.0 * count**3)
         u = self.weights(nodes, row)
         found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
         self.shifter.learn(found is not None)
@@ -254,6 +261,7 @@ class RidgeBounder(Bounder):
             gradient = np.where(state < 0, 0.0, point.gradient)
             pattern = self.penalty(state, program.ridges).pattern(w - step * gradient, step)
         active, count = pattern.active, len(pattern.active)
+        self.deadline.require(newton=2 * count**2)
         matrix, right = self.smooth.system(point, active)
         right[:count] -= pattern.linear
         diagonal = np.einsum("ii->i", matrix)
@@ -279,10 +287,12 @@ class RidgeBounder(Bounder):
             1e-13 * self.scale,
             self.scale,
             most_steps=STEPS,
+            deadline=self.deadline,
             closed=state < 0,
             enough=enough,
         )
         self.steps += found.steps
+        self.deadline.require()
         return found.best
 
     def _gains(self, gradient: Vector) -> Vector:

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.bounds.lower import best_eta, budget_eta
 from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
 from sparsebounds.relaxation.penalty import WorkingPenalty
-from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 MOST_MULTIPLIERS = 60
 ROUNDING = 1e-16
@@ -70,8 +72,8 @@ def solve_ball(
     ball: float,
     tolerance: float,
     scale: float,
-    stop: Callable[[], bool],
     *,
+    deadline: Deadline = NEVER,
     inner: float = 1e-13,
     patience: int = PATIENCE,
     worth: float = 0.0,
@@ -95,7 +97,7 @@ def solve_ball(
             scale,
             patience=patience,
             worth=worth,
-            stop=stop,
+            deadline=deadline,
         )
         steps += solved.steps
         point = solved.point
@@ -109,7 +111,9 @@ def solve_ball(
         if dual is None or dual_value > best_dual:
             dual, best_dual = (solved, eta), dual_value
         assert primal is not None
-        if primal.value - best_dual <= tolerance or stop():
+        if primal.value - best_dual <= tolerance:
+            break
+        if deadline.late(newton=int(np.count_nonzero(point.w)) ** 2):
             break
         # Inside the ball a smaller eta raises the dual value by at most eta ball/2.
         if not outside and eta * ball <= max(0.1 * tolerance, ROUNDING * scale):

@@ -17,8 +17,10 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._array import Mask, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.relaxation.penalty import Pattern, Slopes, WorkingPenalty
-from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
 ROUNDING = 1e-14
@@ -61,7 +63,7 @@ def newton(
     most_steps: int = 300,
     patience: int = PATIENCE,
     worth: float = 0.0,
-    stop: Callable[[], bool] = lambda: False,
+    deadline: Deadline = NEVER,
     closed: Mask | None = None,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
@@ -69,7 +71,8 @@ def newton(
 
     `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
     that closes no more than the share `worth` of the gap tries the patience. Features that are
-    `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes.
+    `closed` stay at 0. `enough(value, dual)` may end the work before the gap closes, and so does
+    a step that would not end before the `deadline`.
     """
     noise = ROUNDING * scale
     point, slopes = start, penalty.slopes(start.w)
@@ -87,7 +90,7 @@ def newton(
         idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)
         near = gap <= tolerance and steps >= least_steps
-        if near or steps >= most_steps or idle >= patience or stop():
+        if near or steps >= most_steps or idle >= patience:
             break
         if enough(value, best_dual):
             break
@@ -97,7 +100,11 @@ def newton(
             # A column of zeros has no curvature and no gradient: any length will do.
             step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
         pattern = penalty.pattern(point.w - step * gradient, step)
-        trial = newton_point(smooth, point, pattern, proximal * diagonal)
+        size = len(pattern.active) ** 2
+        if deadline.late(newton=size):
+            break
+        with deadline.timed("newton", size):
+            trial = newton_point(smooth, point, pattern, proximal * diagonal)
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)

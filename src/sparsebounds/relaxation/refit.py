@@ -104,7 +104,6 @@ def refit(
             program.ball,
             accuracy,
             scale,
-            lambda: False,
             inner=inner,
             patience=2,
             worth=worth,

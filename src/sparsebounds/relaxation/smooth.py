@@ -13,77 +13,19 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebounds._array import HOST, Array, Home, Index, Vector
 from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
+from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 FLAT = 1e-6
 """Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
 
 BALANCING, BALANCED = 12, 1e-15
 """Newton steps for an intercept, and the slope at which it is the best one."""
-
-
-@dataclass(frozen=True)
-class SmoothPoint:
-    """f at (w, b)."""
-
-    w: Vector
-    b: float
-    value: float
-    gradient: Vector
-    """df/dw."""
-
-    slope: float
-    """df/db; 0 where the intercept is eliminated or not fitted."""
-
-    z: Array | None = None
-    """A w + b, where the implementation keeps it."""
-
-    @property
-    def dual(self) -> float:
-        """-F*(a) at a = F'(z), by Fenchel-Young."""
-        return self.value - float(self.w @ self.gradient) - self.b * self.slope
-
-
-@dataclass(frozen=True)
-class SmoothPoints:
-    """f at many (w, b): one row each."""
-
-    w: Vector
-    b: Vector
-    value: Vector
-    gradient: Vector
-    slope: Vector
-    z: Array | None = None
-
-    @property
-    def dual(self) -> Vector:
-        """-F*(a) at each a = F'(z)."""
-        dual: Vector = self.value - np.einsum("ij,ij->i", self.w, self.gradient)
-        return dual - self.b * self.slope
-
-    def take(self, rows: Index) -> SmoothPoints:
-        """Some of the points."""
-        z = None if self.z is None else self.z[rows]
-        return SmoothPoints(
-            self.w[rows], self.b[rows], self.value[rows], self.gradient[rows], self.slope[rows], z
-        )
-
-    def row(self, i: int) -> SmoothPoint:
-        """One of the points."""
-        return SmoothPoint(
-            self.w[i],
-            float(self.b[i]),
-            float(self.value[i]),
-            self.gradient[i],
-            float(self.slope[i]),
-            None if self.z is None else self.z[i],
-        )
 
 
 class Smooth(ABC):
@@ -103,14 +45,22 @@ class Smooth(ABC):
         """A^T: the working columns, one a row."""
         return self._store[: self.size, :]
 
+    def reserve(self, size: int) -> None:
+        """Have room for so many columns."""
+        if size > self._store.shape[0]:
+            self._store = _grown(self._store, self._home.empty((size, self.program.n)))
+
     def add(self, columns: Array) -> None:
         """Append columns, which are at home, to A."""
         size = self.size + columns.shape[1]
         if size > self._store.shape[0]:
-            larger = (max(size, 2 * self.size), self.program.n)
-            self._store = _grown(self._store, self._home.empty(larger))
+            self.reserve(max(size, 2 * self.size))
         self._store[self.size : size, :] = columns.T
         self.size = size
+
+    def price(self, count: int) -> float:
+        """Multiplications that adding so many columns takes."""
+        return 0.0
 
     @abstractmethod
     def part(self, index: Index) -> Smooth:
@@ -186,6 +136,9 @@ class GramPart(Smooth):
     def gram(self) -> Vector:
         """G on the working columns."""
         return self._products[: self.size, : self.size]
+
+    def price(self, count: int) -> float:
+        return float(self.program.n) * count * (self.size + 0.5 * count)
 
     def add(self, columns: Array) -> None:
         old, fetch = self.size, self._home.fetch
