@@ -367,6 +367,20 @@ def test_a_forged_tree_proves_nothing(tmp_path: Path) -> None:
         assert all(verdict.ok for verdict in path.verify(DATA.X, DATA.y))
 
 
+@pytest.mark.parametrize("name", ["exact", "l0+ball"])
+def test_a_weakened_bound_is_true(name: str, tmp_path: Path) -> None:
+    """What a path that goes on from it writes is verified, and not below the least loss."""
+    file, options = tmp_path / "path.npz", PATHS[name]
+    walked(options, checkpoint=file)
+    with np.load(file) as found:
+        arrays = dict(found)
+    for lower in (0.5 * arrays["lower"], arrays["lower"] - 1e300, arrays["lower"] - np.inf):
+        np.savez(file, **arrays | {"lower": lower, "curves": arrays["curves"] - 1.0})
+        path = walked(options, checkpoint=file)
+        assert np.all(path.lower >= 0.0)
+        assert all(verdict.ok for verdict in path.verify(DATA.X, response(options)))
+
+
 # What it stands on.
 
 

@@ -25,7 +25,16 @@ from sparsebounds._array import Index, Vector
 from sparsebounds._checkpoint import CheckpointFile, digest, numbers, packed, places, unpacked
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof, coarse
-from sparsebounds.bounds import DualPoint, Node, claim_at, dual_points_at, screen_at, widened
+from sparsebounds.bounds import (
+    WIDER,
+    DualPoint,
+    Node,
+    claim_at,
+    dual_points_at,
+    floor,
+    screen_at,
+    widened,
+)
 from sparsebounds.certificates import Leaf, leaf_claim
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import Tree, tree_bound
@@ -211,14 +220,18 @@ def _points(program: Program, duals: tuple[Vector, ...]) -> Iterator[DualPoint]:
 
 
 def _sound(row: Row, lower: float) -> Proof:
-    """A row's proof with no more than it proves; `lower` is what its leaves do."""
+    """A row's proof with no more than it proves; `lower` is what its leaves do.
+
+    A file may claim less, and that is true as well.
+    """
     program, proof = row.program, row.proof
     if proof.tree is not None:
         with np.errstate(all="ignore"):
             lower = tree_bound(program, proof.tree, claim=True)
     elif lower < proof.lower:
         lower = leaf_claim(program, proof.duals, proof.leaves)
-    return replace(proof, lower=min(proof.lower, coarse(program, lower)))
+    lower = min(proof.lower, coarse(program, lower))
+    return replace(proof, lower=max(lower, floor(program, WIDER)))
 
 
 def _claimed(

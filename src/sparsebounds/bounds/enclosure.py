@@ -41,6 +41,7 @@ from sparsebounds.bounds.dual import (
     scored_together,
     widened,
 )
+from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.lower import (
     best_eta,
     best_sum_up,
@@ -49,7 +50,6 @@ from sparsebounds.bounds.lower import (
     ridge_gains,
     squares_up,
 )
-from sparsebounds.bounds.screening import screen_at
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
 from sparsebounds.matrices.largest import RowTerms
@@ -129,7 +129,10 @@ def tighter_box(
             return convex.box
         most = _most(program, level, base, gains[program.free])
         gone = np.zeros(program.m, dtype=np.bool_)
-        gone[screen_at(convex, point, upper).fixed_out] = True
+        if convex.box.ceiling >= level:
+            # No model worth considering was left out: as in `screening`, at a higher value.
+            forced = forced_bounds(convex, point)
+            gone[forced.features[forced.inside > upper]] = True
         open_ = program.free & ~gone
         bound = down(base - best_sum_up(gains[open_], 0, most))
         budget = up(2.0 * max(up(level - bound), 0.0))
@@ -263,15 +266,15 @@ def _intercepts(
     ends[0] = min(ends[0], float(np.max(high + offset - still_below)))
     ends[1] = min(ends[1], float(np.max(still_above - offset - low)))
     tail = math.inf
-    rounding = (
-        wider * 1e-12 * float(np.max(np.abs(y) + np.abs(offset) + np.abs(low) + np.abs(high)))
-    )
+    # 1e-12 is far more than rounding: a little more of it is enough for claims.
+    loose = 1e-12 * (1.0 + (wider - 1.0) / 64.0)
+    rounding = loose * float(np.max(np.abs(y) + np.abs(offset) + np.abs(low) + np.abs(high)))
     for i, side in ((0, -1), (1, 1)):
         if math.isfinite(ends[i]):
-            ends[i] += rounding + wider * 1e-12 * abs(ends[i])
+            ends[i] += rounding + loose * abs(ends[i])
             continue
         near = low if side > 0 else high
         ends[i] = FAR + float(np.max(-side * (offset + near))) + rounding
         far = loss.beyond(y, side * ends[i] + offset + near, side)
-        tail = min(tail, -weighted_mean_up(program, -(np.asarray(far) * (1.0 - wider * 1e-12))))
+        tail = min(tail, -weighted_mean_up(program, -(np.asarray(far) * (1.0 - loose))))
     return (min(-ends[0], ends[1]), max(-ends[0], ends[1])), tail

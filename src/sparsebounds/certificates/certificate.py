@@ -217,18 +217,19 @@ class Certificate:
         """Read a file that `save` wrote; anything else is a CertificateError."""
         from sparsebounds.certificates.codec import decode
 
-        size, data = Path(path).stat().st_size, b""
+        size, data = Path(path).stat().st_size, bytearray()
         if size <= max_bytes:
             # A device or a growing file may hold more than it says.
             with Path(path).open("rb") as stream:
-                data = stream.read(max_bytes + 1)
+                while part := stream.read(min(1 << 20, max_bytes + 1 - len(data))):
+                    data += part
             size = len(data)
         if size > max_bytes:
             raise CertificateError(
                 f"{path} has {size} bytes, more than the {max_bytes} a certificate may have; "
                 "pass max_bytes= if it is genuine."
             )
-        return decode(data, str(path))
+        return decode(bytes(data), str(path))
 
     def verify(
         self,
