@@ -21,7 +21,7 @@ from tests.hostile.forge import (
     stated,
 )
 from tests.hostile.forgeries import FORGERIES
-from tests.hostile.reference import decimal, precise
+from tests.hostile.reference import decimal, precise, stored_intercept
 
 import sparsebounds as sb
 from sparsebounds._errors import CertificateError
@@ -109,8 +109,8 @@ def falsehood(
     broken = reference.broken(coef)
     if broken is not None:
         return Finding("a verified model breaks a constraint", f"{told}; {broken}")
-    attained = reference.objective(coef, certificate.intercept, user=False)
-    rounding = reference.rounding(coef, certificate.intercept)
+    attained = reference.objective(coef, stored_intercept(certificate), user=False)
+    rounding = reference.rounding(coef, stored_intercept(certificate))
     if attained > decimal(verdict.upper) or attained - rounding > decimal(certificate.upper):
         return Finding("a verified upper bound is not attained", f"{told}; {attained:.20g}")
     optimum = above(attained)

@@ -75,7 +75,7 @@ def judge_floor(reference: Reference, lower: float, what: str) -> Finding | None
 
 
 def judge_model(
-    reference: Reference, coef: Any, intercept: float, upper: float, what: str, *, user: bool
+    reference: Reference, coef: Any, intercept: Any, upper: float, what: str, *, user: bool
 ) -> Finding | None:
     """The model obeys its constraints and attains its upper bound."""
     spec = reference.spec

@@ -14,7 +14,7 @@ from tests.hostile.attack import Attack, Finding, crash
 from tests.hostile.draw import draw_spec, log_uniform, pick
 from tests.hostile.losses import DEFAULT
 from tests.hostile.programs import DOCUMENTED, verified
-from tests.hostile.reference import Reference, decimal, precise
+from tests.hostile.reference import Reference, decimal, precise, stored_intercept
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
@@ -58,7 +58,7 @@ def attack_spec(spec: Spec, rng: Rng) -> Finding | None:
     broken = reference.broken(stored)
     if broken is not None:
         return Finding("the model breaks a constraint", f"{what}: {broken}")
-    value = reference.objective(stored, certificate.intercept, user=False)
+    value = reference.objective(stored, stored_intercept(certificate), user=False)
     if value > decimal(solution.upper) + abs(value) * decimal(1e-40):
         return Finding(
             "the model does not attain its upper bound",

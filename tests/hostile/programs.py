@@ -12,7 +12,7 @@ import scipy.sparse
 from tests.hostile import judge
 from tests.hostile.attack import Attack, Finding, crash
 from tests.hostile.draw import chance, draw_spec, heavy_ridge, log_uniform, pick
-from tests.hostile.reference import Reference, decimal, precise
+from tests.hostile.reference import Reference, decimal, precise, stored_intercept
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
@@ -64,7 +64,7 @@ def judged(reference: Reference, solution: Any, tol: float, what: str) -> Findin
     return first(
         lambda: judge.judge_bounds(reference, solution.lower, upper, what),
         lambda: judge.judge_model(
-            reference, stored, certificate.intercept, certificate.upper, what, user=False
+            reference, stored, stored_intercept(certificate), certificate.upper, what, user=False
         ),
         lambda: judge.judge_model(
             reference, solution.coef, solution.intercept, upper, what, user=True

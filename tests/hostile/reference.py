@@ -73,11 +73,11 @@ class Reference(Minimiser):
 
     # The objective of a model, whoever made it.
 
-    def objective(self, coef: Any, intercept: float, *, user: bool) -> Decimal:
+    def objective(self, coef: Any, intercept: float | Decimal, *, user: bool) -> Decimal:
         """The exact objective, without constraints; `user`: coefficients of the user's columns."""
         with exactly():
             w = {j: D(float(c)) for j, c in enumerate(coef) if c != 0}
-            b = D(float(intercept))
+            b = intercept if isinstance(intercept, Decimal) else D(float(intercept))
             if user:
                 b += sum((w[j] * self.center[j] for j in w), D(0))
                 w = {j: w[j] * self.scale[j] for j in w}
@@ -87,7 +87,7 @@ class Reference(Minimiser):
                 value += p * losses.value(self.spec.loss, self.spec.parameters, y, z)
             return value + self._terms(w)
 
-    def rounding(self, coef: Any, intercept: float) -> Decimal:
+    def rounding(self, coef: Any, intercept: float | Decimal) -> Decimal:
         """By how much the objective of a model may change where predictions are summed in floats
         in another order, to first order; generous."""
         with exactly():
@@ -95,8 +95,8 @@ class Reference(Minimiser):
             unit, change = D(2) ** -52 * (8 + len(self.p)), D(0)
             for i, (p, y, o) in enumerate(zip(self.p, self.y, self.offset, strict=True)):
                 parts = [c * self.columns[j][i] for j, c in w.items()]
-                size = sum(map(abs, parts), abs(D(float(intercept))) + abs(o) + abs(y))
-                z = sum(parts, D(float(intercept)) + o)
+                size = sum(map(abs, parts), abs(D(intercept)) + abs(o) + abs(y))
+                z = sum(parts, D(intercept) + o)
                 here, there = (
                     losses.value(self.spec.loss, self.spec.parameters, y, at)
                     for at in (z + unit * size, z - unit * size)
@@ -213,3 +213,9 @@ def decimal(value: float) -> Decimal:
 
 
 __all__ = ["Fit", "Reference", "decimal", "exactly", "precise"]
+
+
+def stored_intercept(certificate: Any) -> Decimal:
+    """The intercept of a certificate's model, the level of the response included."""
+    with exactly():
+        return D(certificate.intercept) + D(getattr(certificate.problem, "level", 0.0))
