@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sparsebounds.bounds import Node
 
-WORK, SHARE = 300_000, 6
+WORK, SHARE = 2_000_000, 6
 """Steps before the check gives up and refuses: so many, and for each feature that a leaf fixes."""
 
 TRIED = 4
