@@ -148,6 +148,12 @@ def test_a_gzipped_bomb(
     assert time.process_time() - began < 1.0
 
 
+def test_a_line_without_end(tmp_path: Path) -> None:
+    path = bomb(tmp_path / "d.csv.gz", b"a,y\n1,2\n", b"1", 200)
+    with pytest.raises(InputError, match="has a line of more than 64 MiB"):
+        read_frame(path)
+
+
 def test_zeros_that_fit_are_read(tmp_path: Path) -> None:
     """Beyond the first bytes, from which the rest is estimated, at more than 200 to 1."""
     row = b"0" * 500 + b"," + b"0" * 522 + b"\n"

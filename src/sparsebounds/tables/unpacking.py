@@ -3,7 +3,8 @@
 A few bytes can unpack to a thousand times as many. What a table will take is counted, its bytes
 and 16 more for each cell (the column that is read, and X), and compared with the free memory
 before more is unpacked. Where the first 32 MiB came from less than 1/200 of as many, the rest of
-the file is taken to be like them, so that a hostile file is refused at once.
+the file is taken to be like them, so that a hostile file is refused at once; and so is a line
+without end.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ ENOUGH = 1 << 25
 
 SUSPECT = 200
 """Bytes from one packed byte, from which it is."""
+
+LONGEST = 1 << 26
+"""Bytes of a line, and of a header with millions of names."""
 
 CELL = 16
 """Bytes that a cell takes in memory: in its column, and in X."""
@@ -57,12 +61,19 @@ def content(path: Path, separator: str, copies: int) -> bytes:
     if not packed(path):
         return path.read_bytes()
     found, counted, cells, ends = io.BytesIO(), 0, 0, separator.encode()
+    line = 0
     limit = room()
     with path.open("rb") as raw, unpacking(path), gzip.GzipFile(fileobj=raw) as stream:
         whole = os.fstat(raw.fileno()).st_size
         while part := stream.read(STEP):
             found.write(part)
             size, read = found.tell(), raw.tell()
+            line = size - len(part) + end if (end := part.rfind(b"\n")) >= 0 else line
+            if size - line > LONGEST:
+                raise InputError(
+                    f"{path} has a line of more than {LONGEST >> 20} MiB; is it a table with a "
+                    "line per row?"
+                )
             alike = size >= ENOUGH and size > SUSPECT * read
             scale = whole / read if alike else 1.0
             if scale * (copies + CELL) * size <= limit:
