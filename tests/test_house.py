@@ -20,11 +20,24 @@ PACKAGE = ROOT / "src" / "sparsebounds"
 # FACE is the package itself: `import sparsebounds` reaches every public name.
 FACE = "sparsebounds"
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "_errors", "_validate", "_array", "_rounding", "_decimals", "_html", "_files"),
+    (
+        "_version",
+        "_errors",
+        "_validate",
+        "_array",
+        "_rounding",
+        "_decimals",
+        "_html",
+        "_files",
+        "_printable",
+        "_memory",
+        "_npy",
+    ),
+    ("_deadline",),
     ("losses",),
     ("penalties",),
     ("matrices",),
-    ("_fingerprint",),
+    ("_fingerprint", "_level"),
     ("program",),
     ("bounds",),
     ("certificates",),

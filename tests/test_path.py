@@ -149,7 +149,8 @@ def test_all_proofs_verify_and_only_on_their_data() -> None:
         for point, verdict in zip(path, path.verify(SAMPLE.X, SAMPLE.y, weights), strict=True):
             assert verdict.ok, verdict.message
             assert verdict.lower == pytest.approx(point.lower, rel=1e-12)
-            assert verdict.upper == point.upper
+            assert point.lower <= verdict.lower
+            assert verdict.upper <= point.upper == pytest.approx(verdict.upper, rel=1e-12)
         assert not any(verdict.ok for verdict in path.verify(SAMPLE.X, SAMPLE.y))
 
 

@@ -212,7 +212,7 @@ def test_null_without_intercept_is_the_value_at_zero(loss: str, rng: np.random.G
 def test_null_with_a_response_far_from_zero() -> None:
     X, y = sample("squared")
     program = Program(X, y + 1e6, k=1, ridge=1.0, fit_intercept=True)
-    assert program.null_intercept == pytest.approx(np.mean(y) + 1e6, rel=1e-15)
+    assert program.null_intercept + program.level == pytest.approx(np.mean(y) + 1e6, rel=1e-15)
     assert program.null == pytest.approx(np.var(y) / 2, rel=1e-9)
 
 

@@ -50,7 +50,7 @@ def test_certificates_verify_with_several_leaves() -> None:
         solution = sb.solve(sample.X, sample.y, l0=l0, ridge=0.1, fit_intercept=True)
         verdict = solution.certificate.verify(sample.X, sample.y)
         assert verdict.ok, verdict.message
-        assert verdict.lower == solution.lower
+        assert verdict.lower >= solution.lower >= verdict.lower - 1e-12 * verdict.upper
         assert solution.lower >= solution.relaxation.lower - 1e-12
         many += len(solution.certificate.leaves) > 1
     assert many > 0

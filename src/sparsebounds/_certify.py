@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Vector, to_numpy
+from sparsebounds._deadline import Deadline, Limit
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import ACCURACY, tighten
 from sparsebounds._proof import certificate_from
@@ -26,6 +27,7 @@ def certify(
     *,
     relaxation: Relaxation | None = None,
     tol: float = 1e-6,
+    time_limit: Limit = None,
 ) -> Certificate:
     """The certificate of a model from any tool: its objective and a bound on the best possible.
 
@@ -40,7 +42,10 @@ def certify(
         An earlier `relax(program)`, to spare solving it again.
     tol : float
         Relative gap to which the relaxation is solved otherwise.
+    time_limit : float, optional
+        Seconds after which to be content with the bound reached so far.
     """
+    deadline = Deadline.of(time_limit)
     if hasattr(coef, "coef_"):
         intercept = float(to_numpy(coef.intercept_).ravel()[0]) if intercept is None else intercept
         coef = to_numpy(coef.coef_).ravel()
@@ -55,10 +60,13 @@ def certify(
         boxes: tuple[Vector, ...] = ()
         if not program.loss.convex:
             tol = max(tol, ACCURACY)
-            found = tighten(program, model.value, tol, relaxation)
+            found = tighten(program, model.value, tol, relaxation, deadline)
             convex, relaxation, boxes = found.convex, found.relaxed, found.duals
-        relaxation = relax(program, tol) if relaxation is None else relaxation
-        points = [relaxed.point for relaxed in dual_points(convex, relaxation)]
+        if relaxation is None:
+            relaxation = relax(program, tol, time_limit=deadline)
+        finish = deadline.before(box=len(boxes))
+        others = dual_points(convex, relaxation, time_limit=finish)
+        points = [relaxed.point for relaxed in others]
     return certificate_from(program, points, model, boxes)
 
 

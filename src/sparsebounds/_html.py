@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as html_escape
 
 from sparsebounds._decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._printable import printable
 
 MOST_ROWS = 30
 """Rows of a table that are shown."""
@@ -13,6 +14,11 @@ MOST_ROWS = 30
 
 class Markup(str):
     """Text that is HTML already."""
+
+
+def escape(text: str) -> str:
+    """Text of whatever source as HTML that shows it."""
+    return html_escape(printable(text, lines=True))
 
 
 def block(title: str, parts: Iterable[str]) -> str:

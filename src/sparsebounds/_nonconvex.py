@@ -10,7 +10,6 @@ certify    the level is that of the stored model, and the dual vectors that cut 
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Vector
-from sparsebounds._proof import certificate_from
+from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._proof import certificate_from, claimed_box
 from sparsebounds._solution import Solution, SolutionStats
 from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.models import as_returned
@@ -42,6 +42,13 @@ WORTH = 0.005
 """A round goes on if the last one closed this share of the gap."""
 
 
+FIRST = 0.5
+"""What the first box costs, next to a tighter one."""
+
+SHARE = 0.4
+"""The share of the time left that the first relaxation may take; then the search for models."""
+
+
 @dataclass(frozen=True)
 class Tightened:
     """The last convex program of a sequence of boxes, and what led there."""
@@ -63,23 +70,27 @@ def tighten(
     level: float,
     tol: float,
     start: Relaxation | None = None,
+    deadline: Deadline = NEVER,
     *,
-    late: Callable[[], bool] = lambda: False,
-    left: Callable[[], float | None] = lambda: None,
     callback: Callable[[Progress], None] | None = None,
 ) -> Tightened:
-    """Boxes from the level and each round's dual vector, until they stop raising the bound."""
+    """Boxes from the level and each round's dual vector, until they stop raising the bound.
+
+    Every box but the first is made again for the certificate, before the deadline.
+    """
     duals: list[Vector] = []
     convex = enclosed(program, level)
-    found = relax(convex, tol, start=start, time_limit=left(), callback=callback)
+    found = relax(convex, tol, start=start, time_limit=deadline, callback=callback)
     bounds, steps = [found.lower], found.stats.newton_steps
     for _ in range(ROUNDS):
         gap = level - bounds[-1]
-        if late() or gap <= tol * max(abs(level), 1e-300):
+        finish = deadline.before(box=len(duals) + 1)
+        if finish.late(box=1, scan=2) or gap <= tol * max(abs(level), 1e-300):
             break
         cut = [*duals, found.point.t]
-        smaller = program.with_box(tighter_box(program, convex, found.point, level))
-        relaxed = relax(smaller, tol, start=found, time_limit=left(), callback=callback)
+        with deadline.timed("box", 1):
+            smaller = program.with_box(tighter_box(program, convex, found.point, level))
+        relaxed = relax(smaller, tol, start=found, time_limit=finish, callback=callback)
         steps += relaxed.stats.newton_steps
         if not relaxed.lower > bounds[-1]:
             break
@@ -93,50 +104,39 @@ def tighten(
 def solve_nonconvex(
     program: Program,
     tol: float,
+    deadline: Deadline = NEVER,
     *,
-    time_limit: float | None = None,
     callback: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """`solve` for a program with a non-convex loss."""
-    started, first_pass = time.perf_counter(), program.matrix.passes
-
-    def left() -> float | None:
-        return None if time_limit is None else started + time_limit - time.perf_counter()
-
-    def late() -> bool:
-        rest = left()
-        return rest is not None and rest <= 0.0
-
-    def remaining() -> float | None:
-        rest = left()
-        return None if rest is None else max(rest, 1e-3)
-
+    first_pass = program.matrix.passes
+    with deadline.timed("scan", 1):
+        _ = program.fingerprint
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", RelaxationWarning)
-        first = relax(program, ACCURACY, time_limit=remaining(), callback=callback)
-        models = LocalSearch(program, first)
-        model, coef, intercept = as_returned(program, models.run(late))
-        found = tighten(
-            program, model.value, ACCURACY, first, late=late, left=remaining, callback=callback
-        )
+        with deadline.timed("box", FIRST):
+            convex = enclosed(program)
+        first = relax(convex, ACCURACY, time_limit=deadline.part(SHARE), callback=callback)
+        models = LocalSearch(program, first, deadline.part(SHARE))
+        model, coef, intercept = as_returned(program, models.run())
+        found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)
         steps = first.stats.newton_steps + found.steps
         for _ in range(AGAIN):
             # A better model from the last relaxation makes the box smaller again.
-            better = as_returned(program, models.refined(found.relaxed, late))
-            if late() or not better[0].value < model.value - BETTER * abs(model.value):
+            models.deadline = deadline.before(box=len(found.duals))
+            better = as_returned(program, models.refined(found.relaxed))
+            if not better[0].value < model.value - BETTER * abs(model.value):
                 break
             model, coef, intercept = better
-            found = tighten(
-                program, model.value, ACCURACY, found.relaxed, late=late, left=remaining
-            )
+            if deadline.late():
+                break
+            found = tighten(program, model.value, ACCURACY, found.relaxed, deadline)
             steps += found.steps
-        relaxations = (
-            [found.relaxed] if late() else dual_points(found.convex, found.relaxed, ACCURACY)
-        )
+        finish = deadline.before(box=len(found.duals))
+        relaxations = dual_points(found.convex, found.relaxed, ACCURACY, finish)
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
-        # As whoever verifies makes it, to the last digit.
-        convex = enclosed(program, model.value, found.duals)
+        convex = claimed_box(program, model, found.duals)
         certificate = certificate_from(program, points, model, found.duals, convex)
         best = dual_point_at(convex, points[0].t, points[0].scores)
         screened = screen_at(convex, best, model.value)
@@ -145,7 +145,7 @@ def solve_nonconvex(
         newton_steps=steps,
         models=models.refitted,
         nodes=0,
-        seconds=time.perf_counter() - started,
+        seconds=deadline.seconds,
         tightening=found.bounds,
     )
     return Solution.of(program, certificate, coef, intercept, screened, found.relaxed, stats, tol)

@@ -72,10 +72,10 @@ def predicted(
 def fitted(program: Program, model: LinearModel) -> Predicted:
     """The program's own rows."""
     w, b = program.to_program(model.coef, model.intercept)
-    z = program.matrix.columns(model.support) @ w[model.support] + b
+    z = program.matrix.columns(model.support) @ w[model.support] + b + program.level
     even = bool(np.all(program.weights == program.weights[0]))
     return Predicted(
-        program.y,
+        program.response,
         z if program.offset is None else z + program.offset,
         None if even else program.weights,
     )

@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import math
 import os
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from sparsebounds._deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._errors import InputError
 from sparsebounds._nonconvex import solve_nonconvex
 from sparsebounds._proof import certificate_from
 from sparsebounds._solution import Solution, SolutionStats
-from sparsebounds._validate import check_limits, check_node_limit, check_tolerance
+from sparsebounds._validate import check_callback, check_node_limit, check_tolerance
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
-from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress
+from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, proof_of
 from sparsebounds.losses import Loss
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
@@ -67,8 +69,11 @@ def solve(
     `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
     and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
     with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
-    the exact one, returns the best so far; its bounds are valid.
+    the exact one, returns the best so far; its bounds are valid. So does `time_limit`, which holds
+    to 5% or a second: what reads X before there is a bound (its checks, and the first pass) is
+    done in any case.
     """
+    deadline = Deadline.of(time_limit)
     program = Program(
         X,
         y,
@@ -90,7 +95,7 @@ def solve(
         program,
         tol,
         exact=exact,
-        time_limit=time_limit,
+        time_limit=deadline,
         node_limit=node_limit,
         checkpoint=checkpoint,
         callback=callback,
@@ -102,14 +107,15 @@ def solve_program(
     tol: float = 1e-4,
     *,
     exact: bool = False,
-    time_limit: float | None = None,
+    time_limit: Limit = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[Progress | SearchProgress], None] | None = None,
 ) -> Solution:
     """`solve` for a program that is already posed."""
+    deadline = Deadline.of(time_limit)
     check_tolerance(tol)
-    check_limits(time_limit, callback)
+    check_callback(callback)
     check_node_limit(node_limit)
     if checkpoint is not None and not exact:
         raise InputError(
@@ -118,47 +124,57 @@ def solve_program(
     if not program.loss.convex:
         if exact:
             program.require_convex("exact=True")
-        return solve_nonconvex(program, tol, time_limit=time_limit, callback=callback)
-    started, first_pass = time.perf_counter(), program.matrix.passes
-    deadline = math.inf if time_limit is None else started + time_limit
-
-    def late() -> bool:
-        return time.perf_counter() > deadline
-
+        return solve_nonconvex(program, tol, deadline, callback=callback)
+    halfway, first_pass = deadline.part(0.5), program.matrix.passes
+    # Certificates need it: a pass that is over before there is anything to cut.
+    with deadline.timed("scan", 1):
+        _ = program.fingerprint
     file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
     saved = None if file is None else file.saved
-    with warnings.catch_warnings():
+    accuracy = min(1e-6, 0.01 * tol)
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback)
-        models = Search(program, relaxed)
+        relaxed = relax(program, accuracy, time_limit=deadline.part(RELAX), callback=callback)
+        models = Search(program, relaxed, deadline=deadline)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
         # An exact search comes back for more models when it turns out to be a long one.
-        found = models.quick(late, goal) if exact else models.run(late, goal)
+        found = models.quick(goal) if exact else models.run(goal)
         model, coef, intercept = as_returned(program, found)
         # The two further relaxations wait where a search is likely to prove more.
-        relaxations = [relaxed] if exact or late() else dual_points(program, relaxed)
+        relaxations = [relaxed]
+        if not exact:
+            relaxations = dual_points(program, relaxed, time_limit=deadline)
         points = [each.point for each in relaxations]
         steps = sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         nodes, unfinished = 0, ""
         wide = program.relative(certificate.gap, certificate.upper) > tol
-        if exact and wide and (saved is not None or not late()):
-            search = ExactSearch(program, relaxed, model, tol, saved)
-            proof = search.run(
-                lambda: late() or models.interrupted,
-                math.inf if node_limit is None else node_limit,
-                callback,
-                file,
-                lambda: models.run(late, goal),
-                lambda: time.perf_counter() > 0.5 * (started + deadline),
-            )
+        proof: Proof | None = None
+        # Without any feature there is nothing to search.
+        if exact and wide and not program.never.all():
+            try:
+                search = ExactSearch(program, relaxed, model, tol, saved, deadline)
+                proof = search.run(
+                    lambda: models.interrupted,
+                    math.inf if node_limit is None else node_limit,
+                    callback,
+                    file,
+                    lambda: models.run(goal),
+                    halfway.late,
+                )
+            except TimeUp:
+                unfinished = " There was no time for the search."
+                proof = None if saved is None else proof_of(program, saved, model)
+        if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
             model, coef, intercept = as_returned(program, proof.model)
             if program.relative(model.value - proof.lower, model.value) > tol:
                 unfinished = _why_unfinished(proof)
                 if not models.interrupted:
-                    points = [each.point for each in dual_points(program, relaxed)]
+                    others = dual_points(program, relaxed, time_limit=deadline)
+                    points = [each.point for each in others]
             certificate = certificate_from(program, points, model)
             if proof.lower >= certificate.lower:
                 certificate = Certificate.build(
@@ -172,7 +188,7 @@ def solve_program(
         newton_steps=steps,
         models=models.refitted,
         nodes=nodes,
-        seconds=time.perf_counter() - started,
+        seconds=deadline.seconds,
     )
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
@@ -184,4 +200,7 @@ def _why_unfinished(proof: Proof) -> str:
     if proof.open:
         stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
         return stopped + proof.outlook.words
-    return " The search is done, but rounding leaves more of a gap than tol: rescale the columns."
+    return (
+        " The search is done, but rounding leaves more of a gap than tol: rescale the columns, or "
+        "subtract a constant from the response where it is far from 0."
+    )

@@ -75,14 +75,18 @@ def check_node_limit(node_limit: Any) -> None:
         raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
 
 
-def check_limits(time_limit: Any, callback: Any) -> None:
-    """A time limit is None or a number of seconds > 0, a callback None or a function."""
+def check_time_limit(time_limit: Any) -> None:
+    """A time limit is None or a number of seconds > 0."""
     if time_limit is not None and (
         isinstance(time_limit, bool)
         or not isinstance(time_limit, Real)
         or not float(time_limit) > 0
     ):
         raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+
+
+def check_callback(callback: Any) -> None:
+    """A callback is None or a function."""
     if callback is not None and not callable(callback):
         raise InputTypeError(f"callback={callback!r} cannot be called; pass a function, or None.")
 

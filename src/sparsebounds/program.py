@@ -28,9 +28,10 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._decimals import rounded_up
+from sparsebounds._decimals import rounded_up, share_up
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
+from sparsebounds._level import above, level_of
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
 from sparsebounds.matrices.tables import row_count
@@ -79,6 +80,10 @@ class Program:
         self.fit_intercept = bool(fit_intercept)
         if self.fit_intercept and len(self.y):
             self.loss.check_intercept(self.y)
+        self.level = level_of(self.y, self.offset) if self.movable else 0.0
+        """What was subtracted from y, and from the intercept, without rounding (`_level`)."""
+
+        self.y = above(self.y, self.level)
         matrix, names = as_matrix(X, keep)
         self.n, self.m = matrix.shape
         if feature_names is not None:
@@ -108,8 +113,8 @@ class Program:
         self.box: Box | None = None
         """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
 
-        self.memo: dict[str, float] = {}
-        """Numbers that other layers have proved about this program, kept for their next use."""
+        self.memo: dict[str, Any] = {}
+        """What other layers have proved about this program, kept for their next use."""
 
     # The problem, in the words of the mathematics.
 
@@ -146,6 +151,16 @@ class Program:
     def signed(self) -> bool:
         """Whether a sign is asked of any feature."""
         return bool(self.positive.any())
+
+    @property
+    def movable(self) -> bool:
+        """Whether the response and the intercept may move together."""
+        return self.fit_intercept and self.loss.residual
+
+    @property
+    def response(self) -> Vector:
+        """y as the user gave it (two classes: -1 and +1)."""
+        return self.y + self.level
 
     @property
     def free(self) -> Mask:
@@ -202,7 +217,7 @@ class Program:
 
     @cached_property
     def null_intercept(self) -> float:
-        """The intercept of the best model without features; 0 where no intercept is fitted."""
+        """The intercept, less the level, of the best model without features; 0 where none is."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.F.best_constant() if self.fit_intercept else 0.0
 
@@ -214,14 +229,20 @@ class Program:
 
     @cached_property
     def rounding(self) -> float:
-        """The objective of a fit whose residuals are 1e-14 of the response: as good as 0."""
+        """The objective of a fit whose residuals are 1e-14 of the response: as good as 0.
+
+        At most 1e-14 of the objective without a model; 1e-150 where squares underflow.
+        """
         response = self.y if self.offset is None else self.y - self.offset
-        return max(1e-28 * float(self.F.p @ response**2), 1e-150)
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = 1e-14 * abs(self.F.value(np.zeros(self.n)))
+            return min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
 
     def relative(self, gap: float, upper: float) -> float:
-        """A gap relative to max(|upper|, |null|); 0 where it is nothing but rounding."""
+        """A gap relative to max(|upper|, |null|); 0 where all three are rounding."""
         scale = max(abs(upper), abs(self.null))
-        return 0.0 if gap <= self.rounding else gap / max(scale, self.rounding)
+        perfect = max(gap, scale) <= self.rounding
+        return 0.0 if perfect else gap / max(scale, self.rounding)
 
     def yardstick(self, upper: float) -> str:
         """What relative gaps are relative to, in words: the larger of two objectives."""
@@ -230,27 +251,24 @@ class Program:
 
     def distance(self, gap: float, upper: float) -> str:
         """A gap in words: how far from the best possible, and of what that is a percentage."""
-        # Up, to two digits: a proof must not promise more than it holds.
-        percent = 100.0 * self.relative(gap, upper)
-        digits = min(max(1 - math.floor(math.log10(percent)), 0), 12) if percent > 0 else 0
-        shown = math.ceil(percent * 10.0**digits) / 10.0**digits
-        share = f"{shown:.{digits}f}% of {self.yardstick(upper)}"
+        share = f"{share_up(self.relative(gap, upper))} of {self.yardstick(upper)}"
         return f"at most {rounded_up(gap, 3)} from the best possible, {share}"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 
     def to_program(self, coef: Vector, intercept: float) -> tuple[Vector, float]:
-        """(w, b) on the program's columns from a model in the user's units."""
+        """(w, b) on the program's columns, b less the level, from a model in the user's units."""
         if not isinstance(self.matrix, StandardizedMatrix):
-            return coef, intercept
-        return coef * self.matrix.scale, intercept + float(coef @ self.matrix.center)
+            return coef, intercept - self.level
+        shift = float(coef @ self.matrix.center)
+        return coef * self.matrix.scale, intercept - self.level + shift
 
     def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
         """(coef, intercept) in the user's units from a model on the program's columns."""
         if not isinstance(self.matrix, StandardizedMatrix):
-            return w.copy(), b
+            return w.copy(), b + self.level
         coef = w / self.matrix.scale
-        return coef, b - float(coef @ self.matrix.center)
+        return coef, b - float(coef @ self.matrix.center) + self.level
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
@@ -290,6 +308,18 @@ class Program:
         other.__dict__.pop("fingerprint", None)
         return other
 
+    def at_level(self, level: float) -> Program:
+        """The same problem with another level of the response: a stored certificate's."""
+        if level == self.level:
+            return self
+        if not self.movable:
+            raise InputError(f"level={level!r}, but the response of this problem stays as it is.")
+        other = copy.copy(self)
+        other.y, other.level, other.memo = above(self.response, level), level, {}
+        for name in ("F", "null_intercept", "null", "rounding"):
+            other.__dict__.pop(name, None)
+        return other
+
     def with_box(self, box: Box) -> Program:
         """The convex problem with the loss's envelope on a box in the place of the loss."""
         assert isinstance(self.loss, NonConvexLoss)
@@ -320,7 +350,7 @@ class Program:
     @cached_property
     def fingerprint(self) -> str:
         """Identifies X, y, weights and offset: equal for every memory order and storage."""
-        return fingerprint(self.matrix, self.y, self.weights, self.offset)
+        return fingerprint(self.matrix, self.response, self.weights, self.offset)
 
     def label(self, feature: int) -> str:
         """A feature as messages name it."""

@@ -18,6 +18,7 @@ from sparsebounds.bounds import (
     cardinality_curve,
     dual_point,
     dual_point_at,
+    floor,
     lower_bound,
     objective_up,
 )
@@ -215,7 +216,9 @@ def test_ridge_bounds_are_conjugates_of_the_penalties(sparsity: str) -> None:
         else:
             penalty = L0Ridge(l0=program.prices, inside=program.always, **options)
         plain = -program.F.conjugate(a) - penalty.conjugate(-program.matrix.scores(a))
-        assert lower_bound(program, a) == pytest.approx(plain, rel=1e-10, abs=1e-12)
+        found = bound_at(program, dual_point(program, a), lagrangian=True)
+        assert found == pytest.approx(plain, rel=1e-10, abs=1e-12)
+        assert lower_bound(program, a) == max(found, floor(program))
 
 
 def test_clipping_after_balancing_would_be_wrong() -> None:

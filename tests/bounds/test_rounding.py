@@ -21,7 +21,16 @@ from sparsebounds._rounding import (
     sum_up,
     up,
 )
-from sparsebounds.bounds import dual_point, lower_bound, null_up, objective_up
+from sparsebounds.bounds import (
+    WIDER,
+    claim_at,
+    dual_point,
+    dual_value,
+    lower_bound,
+    null_up,
+    objective_up,
+    widened,
+)
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import random_program
@@ -130,6 +139,11 @@ def exact_objective(program: Program, w: np.ndarray, b: float) -> mp.mpf:
     return total
 
 
+def exact_best(program: Program, t: np.ndarray) -> mp.mpf:
+    """The better of t and of the dual vector 0, which proves the least loss."""
+    return max(exact_dual(program, t), exact_dual(program, 0.0 * t))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
 @given(seed=st.integers(0, 2**32 - 1), intercept=st.booleans())
@@ -139,9 +153,11 @@ def test_lower_is_below_the_exact_dual_value(
     program = random_program(seed, loss=loss, form=form, fit_intercept=intercept)
     rng = np.random.default_rng(seed)
     point = dual_point(program, program.F.gradient(rng.normal(size=program.n)))
-    lower, exact = lower_bound(program, point.t * program.F.p), exact_dual(program, point.t)
-    again = dual_point(program, point.t * program.F.p)
-    assert mp.mpf(lower) <= exact_dual(program, again.t)
+    a = point.t * program.F.p
+    lower, exact = lower_bound(program, a), exact_best(program, point.t)
+    again = dual_point(program, a)
+    assert mp.mpf(dual_value(program, a)) <= exact_dual(program, again.t)
+    assert mp.mpf(lower) <= exact_best(program, again.t)
     assert mp.mpf(lower) == pytest.approx(float(exact), rel=1e-6, abs=1e-6 * max(1, abs(lower)))
 
 
@@ -149,7 +165,10 @@ def test_lower_is_below_the_exact_dual_value(
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
 @pytest.mark.parametrize("intercept", [False, True])
 def test_little_is_given_away(loss: str, form: Form, intercept: bool) -> None:
-    """Within 1e-12 of the exact dual value on well-scaled data; the upper side likewise."""
+    """Within 1e-12 of the exact dual value on well-scaled data; the upper side likewise.
+
+    So are claims, which leave more room for rounding.
+    """
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(60, 12))
@@ -160,14 +179,17 @@ def test_little_is_given_away(loss: str, form: Form, intercept: bool) -> None:
         size = {"ridge": 0.5} if form.endswith("ridge") else {"ball": 1.0}
         program = Program(X, y, loss=loss, fit_intercept=intercept, **sparsity, **size)
         point = dual_point(program, program.F.gradient(0.3 * rng.normal(size=60)))
-        lower, exact = lower_bound(program, point.t / 60), exact_dual(program, point.t)
+        lower, exact = lower_bound(program, point.t / 60), exact_best(program, point.t)
         scale = max(abs(float(exact)), program.null)
         assert 0 <= exact - mp.mpf(lower) <= 1e-12 * scale
+        claim = claim_at(program, widened(program, point))
+        assert lower - 1e-12 * scale <= claim <= lower
         w = np.where(np.arange(12) < 3, rng.normal(size=12) / 4, 0.0)
         b = 0.25 if intercept else 0.0
         upper, value = objective_up(program, w, b), exact_objective(program, w, b)
         assert 0 <= mp.mpf(upper) - value <= 1e-12 * scale
         assert upper == pytest.approx(program.objective(w, b), rel=1e-12)
+        assert upper <= objective_up(program, w, b, wider=WIDER) <= upper + 1e-12 * scale
 
 
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
@@ -190,7 +212,7 @@ def test_cancellation_in_large_columns_is_paid_for() -> None:
     X = 1e8 + rng.normal(size=(500, 1))
     program = Program(X, rng.normal(size=500), k=1, ridge=1e-6, fit_intercept=True)
     point = dual_point(program, rng.normal(size=500) / 500)
-    assert mp.mpf(lower_bound(program, point.t / 500)) <= exact_dual(program, point.t)
+    assert mp.mpf(dual_value(program, point.t / 500)) <= exact_dual(program, point.t)
     exact = mp.fdot(map(mp.mpf, X[:, 0].tolist()), map(mp.mpf, point.t.tolist())) / 500
     assert abs(mp.mpf(point.scores[0]) - exact) <= point.radius[0]
     assert point.reach[0] >= abs(exact)
@@ -281,7 +303,8 @@ def test_overflow_gives_minus_infinity_not_nonsense() -> None:
     X = np.array([[1e140, -1e140], [1e140, 1e140]])
     program = Program(X, np.array([1e140, -1e140]), k=1, ridge=1e-300)
     with np.errstate(all="ignore"):
-        assert lower_bound(program, np.array([1e150, 1e150])) == -np.inf
+        assert dual_value(program, np.array([1e150, 1e150])) == -np.inf
+        assert lower_bound(program, np.array([1e150, 1e150])) == 0.0
 
 
 def test_a_ridge_whose_double_overflows() -> None:

@@ -161,7 +161,7 @@ def test_direct_rule_of_the_ball_is_sharper_than_fixing_eta() -> None:
             total = q[order[:3]].sum()
             if i not in order[:3]:
                 total += q[i] - q[order[2]]
-            expected = -program.F.conjugate(point.t / 20) - np.sqrt(0.5 * total)
+            expected = max(0.0, -program.F.conjugate(point.t / 20) - np.sqrt(0.5 * total))
             assert forced.inside[position] == pytest.approx(expected, rel=1e-12, abs=1e-13)
         assert np.all(forced.inside >= forced.quadratic - 1e-12)
         sharper += int(np.any(forced.inside > forced.quadratic + 1e-6))

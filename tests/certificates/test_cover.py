@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import chain, combinations
 from typing import Any
 
@@ -160,6 +161,7 @@ def test_a_bushy_tree_is_checked_quickly() -> None:
 
 def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cover, "WORK", 10)
+    monkeypatch.setattr(cover, "SHARE", 0)
     pairs = [node([i], [(i + 1) % 5]) for i in range(5)]
     assert uncovered([*pairs, node([], range(5)), node(range(5))], 5, 5) == (
         "the leaves do not form a tree that can be checked in reasonable time"
@@ -167,3 +169,19 @@ def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     # Going round a circle, somewhere a feature is in and the next is not: covered.
     assert uncovered([*pairs, node([], range(5)), node(range(5))], 5, 5) is None
+
+
+def test_leaves_that_are_no_tree_are_refused_soon() -> None:
+    """Random leaves that cover everything, but are no tree: the check gives up."""
+    rng = np.random.default_rng(0)
+    leaves = []
+    for _ in range(3000):
+        fixed = rng.choice(40, rng.integers(5, 8), replace=False)
+        inside = rng.random(len(fixed)) < 0.5
+        leaves.append(node(fixed[inside], fixed[~inside]))
+    started = time.process_time()
+    assert uncovered(leaves, 40, 40) is not None
+    assert time.process_time() - started < 3.0
+    # One leaf as large as the data, which splits do not make smaller.
+    assert uncovered([node([], range(100_000))], 100_001, 0) is not None
+    assert time.process_time() - started < 5.0

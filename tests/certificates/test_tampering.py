@@ -137,11 +137,12 @@ SENTENCES = {
 }
 # A change of the shape or of the list of dual vectors shows where it no longer fits.
 MISFITS = {"data.shape": "duals|center|support|positive|never", "duals": "duals|leaves"}
-# Fields of which some other value makes another true certificate: a dual vector may be added,
-# leaves reordered, and of several leaves only the one with the smallest bound is tight.
+# Fields of which some other value makes another true certificate: a claim may be weaker, a dual
+# vector may be added, leaves reordered, and of several leaves only the one with the smallest bound
+# is tight.
 MAY_DIFFER = {
-    "plain": r"duals$|leaves|made_by",
-    "priced": r"problem\.positive|problem\.never|duals|leaves|made_by",
+    "plain": r"lower|upper|duals$|leaves|made_by",
+    "priced": r"lower|upper|problem\.(ball|l0|positive|never)|duals|leaves|made_by",
 }
 
 
@@ -178,7 +179,7 @@ def test_a_change_of_any_field_with_the_checksum_renewed(
             outcomes["refused"] += 1
     assert outcomes["error"] > 200
     assert outcomes["refused"] > 40
-    assert outcomes["true"] < 30
+    assert outcomes["true"] < 50
 
 
 def assert_true(case: Any, certificate: Certificate) -> None:
@@ -187,9 +188,8 @@ def assert_true(case: Any, certificate: Certificate) -> None:
     data = {"sample_weight": None, "offset": None} | case.data
     program = problem.program(**data, m=4, loss=get_loss(problem.loss))
     verdict, optimum = case.verify(certificate), brute_force(program)
-    assert verdict.lower <= optimum.value <= verdict.upper
-    assert certificate.lower == pytest.approx(verdict.lower, rel=1e-9)
-    assert certificate.upper == pytest.approx(verdict.upper, rel=1e-9)
+    assert certificate.lower <= verdict.lower <= optimum.value
+    assert optimum.value <= verdict.upper <= certificate.upper
 
 
 # One by one, with their sentences.
@@ -203,27 +203,41 @@ def refusal(case: Any, certificate: Certificate) -> str:
     return str(verdict.message)
 
 
-@pytest.mark.parametrize("step", [1e-8, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("step", [1e-15, 1e-10, 1e-8, 1e-3, 1.0, 1e6])
 def test_a_raised_lower_bound(step: float, plain: Any, forge: Any) -> None:
-    document = plain.document()
-    document["lower"] += step * max(abs(plain.program.null), abs(document["upper"]))
-    text = refusal(plain, forge(document))
+    found = plain.verify(plain.certificate).lower
+    above = max(found + step * plain.program.null, math.nextafter(found, math.inf))
+    text = refusal(plain, forge(plain.document() | {"lower": above}))
     assert re.search("claims the lower bound .*, but its own contents give 0.177187", text)
-    document["lower"] = -1.0
-    assert "claims the lower bound -1, but" in refusal(plain, forge(document))
 
 
-@pytest.mark.parametrize("step", [1e-8, 1e-3, 0.5])
+@pytest.mark.parametrize("step", [1e-15, 1e-10, 1e-8, 1e-3, 0.5])
 def test_a_lowered_upper_bound(step: float, plain: Any, forge: Any) -> None:
-    document = plain.document()
-    document["upper"] -= step * plain.program.null
-    text = refusal(plain, forge(document))
+    found = plain.verify(plain.certificate).upper
+    below = min(found - step * plain.program.null, math.nextafter(found, 0.0))
+    text = refusal(plain, forge(plain.document() | {"upper": below}))
     assert re.search("claims the upper bound .*, but its own contents give 0.285197", text)
+
+
+def test_claims_that_are_weaker_are_true(plain: Any, forge: Any) -> None:
+    document = plain.document()
+    for claims in ({"lower": -1e300}, {"upper": 1e300}, {"lower": 0.0, "upper": 2.0}):
+        verdict = plain.verify(forge(document | claims))
+        assert verdict.ok
+        assert verdict == plain.verify(plain.certificate)
+    for side in ("lower", "upper"):
+        for number in (math.nan, math.inf, -math.inf):
+            text = refusal(plain, dataclasses.replace(plain.certificate, **{side: number}))
+            assert f"claims the {side} bound" in text
+    # A lower bound above both uppers, and above the one that is claimed too low.
+    for claims in ({"lower": 0.3, "upper": 0.29}, {"lower": 0.28, "upper": 0.27}):
+        assert "claims the" in refusal(plain, forge(document | claims))
 
 
 def test_a_refusal_reports_what_the_contents_do_prove(plain: Any, forge: Any) -> None:
     verdict = plain.verify(forge(plain.document() | {"lower": 0.2}))
-    assert (verdict.lower, verdict.upper) == (plain.certificate.lower, plain.certificate.upper)
+    genuine = plain.verify(plain.certificate)
+    assert (verdict.lower, verdict.upper) == (genuine.lower, genuine.upper)
     early = plain.verify(forge(plain.document() | {"leaves": [leaf(low=1)]}))
     assert math.isnan(early.lower)
     assert math.isnan(early.upper)
@@ -270,7 +284,7 @@ def binding_dual(case: Any) -> int:
     """The dual vector of the leaf with the smallest bound."""
     certificate = case.certificate
     bounds = [leaf_bound(case.program, certificate.duals, [leaf]) for leaf in certificate.leaves]
-    assert min(bounds) == certificate.lower
+    assert min(bounds) == pytest.approx(certificate.lower, rel=1e-12)
     return int(certificate.leaves[int(np.argmin(bounds))].dual)
 
 
@@ -317,7 +331,7 @@ def test_dual_vectors_too_large_to_sum(
         ("plain", "k", 3, "claims the lower bound"),
         ("plain", "k", 0, "the stored model does not obey the constraints of the problem"),
         ("plain", "ridge", 0.21, "claims the upper bound"),
-        ("plain", "ridge", 1e-300, "claims the upper bound"),
+        ("plain", "ridge", 1e-300, "claims the lower bound"),
         ("plain", "ridge", pack([0.2, 0.2, 0.2, 0.1]), "claims the"),
         ("priced", "l0", 0.06, "claims the upper bound"),
         ("priced", "l0", pack([0.05, 0.05, 0.05, 1e200]), "cannot be posed .*: l0 holds values"),
@@ -410,16 +424,16 @@ def test_a_terrible_model_does_not_loosen_the_lower_bound(plain: Any, forge: Any
         assert "claims the lower bound" in text
 
 
-def test_a_lower_bound_of_minus_infinity_proves_nothing(
+def test_a_dual_vector_beyond_all_measure_proves_the_least_loss(
     data_of: Any, certified: Any, forge: Any
 ) -> None:
     data = data_of("squared")
     data["X"] = data["X"] * 1e20
     case = certified(data, k=2, ridge=0.2)
     document = replaced(case.document(), ("duals", 0), pack(np.full(9, 1e150)))
-    verdict = case.verify(forge(document))
-    assert verdict.lower == -math.inf
-    assert "its own contents give -inf" in refusal(case, forge(document))
+    assert case.verify(forge(document | {"lower": 0.0})).lower == 0.0
+    above = document | {"lower": 5e-324}
+    assert "its own contents give 0" in refusal(case, forge(above))
 
 
 def test_an_infinite_null_model_does_not_loosen_anything(data_of: Any) -> None:

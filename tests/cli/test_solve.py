@@ -265,7 +265,10 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("--loss", "hinge"), "amplitude. Did you mean 'squared_hinge'?"),
         (("--loss", "logistc"), "--loss 'logistc' is not a loss; pass one of squared, logistic"),
         (("--loss", "logistic"), "The target 'score' holds 60 classes ("),
-        (("--out", "/nowhere/m.json"), "--out /nowhere/m.json: the folder /nowhere does not exist"),
+        (
+            ("--out", "/nowhere/m.json"),
+            "--out /nowhere/m.json cannot be written: the folder /nowhere does not exist",
+        ),
         (("--certificate", "/"), "--certificate / is a folder; name a file."),
     ],
 )

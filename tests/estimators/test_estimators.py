@@ -48,7 +48,8 @@ def test_regressor_proves_its_bounds(loss: str, options: dict[str, Any]) -> None
     assert model.status_ == ("optimal" if model.gap_ <= model.tol else "bounded")
     verdict = model.certificate_.verify(X, y)
     assert verdict.ok, verdict.message
-    assert (verdict.lower, verdict.upper) == (model.lower_, model.upper_)
+    assert model.lower_ <= verdict.lower <= verdict.upper <= model.upper_
+    assert (model.certificate_.lower, model.certificate_.upper) == (model.lower_, model.upper_)
     if "l0" not in options:
         assert np.count_nonzero(model.coef_) <= 3
     assert model.n_iter_ > 0

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
+from sparsebounds._memory import byte_count, in_words
 from sparsebounds.matrices import DenseMatrix
-from sparsebounds.matrices.sizes import byte_count, in_words
 
 X = np.random.default_rng(0).normal(size=(6, 4))
 ALL = np.arange(4)
@@ -300,3 +300,14 @@ def test_what_is_asked_of_files_is_asked_elsewhere(on: str, tmp_path: Path) -> N
     np.save(tmp_path / "X.npy", np.where(np.arange(24).reshape(6, 4) == 21, np.nan, X))
     with pytest.raises(sb._errors.InputError, match="X holds NaN in column 1"):
         sb.solve(sb.open_matrix(tmp_path / "X.npy", on=on, memory=64), y, k=1, ridge=1.0)
+
+
+@pytest.mark.parametrize("shape", [(2**42, 2), (2, 2**42)])
+def test_shapes_that_no_memory_holds_vectors_of(tmp_path: Path, shape: tuple[int, int]) -> None:
+    """A file of a few bytes may claim them: of a chunk that was never written nothing is kept."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        file.create_dataset("X", shape=shape, dtype="f8", chunks=(2, 2))
+    assert (tmp_path / "X.h5").stat().st_size < 10_000
+    with pytest.raises(ValueError, match=r"would take 128 TiB of memory, and .* are free"):
+        sb.open_matrix(tmp_path / "X.h5")

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import sparsebounds as sb
 from sparsebounds._errors import InputError
 from sparsebounds.tables import Choice, did_you_mean, read_table
 from sparsebounds.tables.choice import chosen_features
@@ -141,3 +142,19 @@ def test_arrays_of_the_wrong_shape(tmp_path: Path) -> None:
         np.savez(tmp_path / "t.npz", X=X, y=y)
         with pytest.raises(InputError, match="must be a matrix and a vector"):
             read_table(tmp_path / "t.npz", Choice())
+
+
+def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
+    """'*' and '^...$' are names like others, in every format."""
+    frame = pl.DataFrame({"*": [1, None, 3], "^.*$": [4.0, 5.0, 7.0], "c": [1, 0, 1]})
+    frame.write_csv(tmp_path / "d.csv")
+    frame.write_parquet(tmp_path / "d.parquet")
+    for name in ("d.csv", "d.parquet"):
+        for impute in ("mean", "median"):
+            train = read_table(tmp_path / name, Choice(target="c", impute=impute)).train
+            assert train.names == ("*", "^.*$")
+            assert np.array_equal(train.X, [[1.0, 4.0], [2.0, 5.0], [3.0, 7.0]])
+    whole = frame.fill_null(2).with_columns(pl.all().cast(pl.Float64))
+    pl.DataFrame({n: whole[n] for n in ("*", "^.*$")}).write_parquet(tmp_path / "x.parquet")
+    matrix = sb.open_matrix(tmp_path / "x.parquet")
+    assert np.array_equal(matrix.columns(np.array([1, 0])), [[4.0, 1.0], [5.0, 2.0], [7.0, 3.0]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sparsebounds._deadline import Deadline
 from sparsebounds._path.arguments import check_options, checked_grid
 from sparsebounds._path.result import Path
 from sparsebounds._path.walk import Callback, Walk
@@ -47,8 +48,9 @@ def path(
     `checkpoint` is a file that the path is saved to after its points, and taken up from where it
     exists: the answer is that of a path that was never stopped.
     """
+    deadline = Deadline.of(time_limit)
     grid = checked_grid(ks, l0s)
-    check_options(tol, stop, node_limit, time_limit, callback)
+    check_options(tol, stop, node_limit, callback)
     program = Program(
         X,
         y,
@@ -66,7 +68,7 @@ def path(
         never=never,
         feature_names=feature_names,
     )
-    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback, checkpoint).run()
+    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
 
 
 def path_of(
@@ -83,6 +85,7 @@ def path_of(
     callback: Callback | None = None,
 ) -> Path:
     """`path` for a program that is already posed; its own k or l0 does not matter."""
+    deadline = Deadline.of(time_limit)
     grid = checked_grid(ks, l0s)
-    check_options(tol, stop, node_limit, time_limit, callback)
-    return Walk(program, grid, tol, stop, exact, time_limit, node_limit, callback, checkpoint).run()
+    check_options(tol, stop, node_limit, callback)
+    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()

@@ -22,12 +22,20 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._checkpoint import CheckpointFile, digest, packed, places, unpacked
+from sparsebounds._checkpoint import CheckpointFile, digest, numbers, packed, places, unpacked
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof, coarse
-from sparsebounds.bounds import DualPoint, Node, bound_at, dual_points_at, screen_at
-from sparsebounds.certificates import Leaf
-from sparsebounds.certificates.certificate import leaf_bound
+from sparsebounds.bounds import (
+    WIDER,
+    DualPoint,
+    Node,
+    claim_at,
+    dual_points_at,
+    floor,
+    screen_at,
+    widened,
+)
+from sparsebounds.certificates import Leaf, leaf_claim
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.exact.tree_arrays import tree_arrays, tree_from
@@ -106,12 +114,12 @@ class PathCheckpoint:
     ) -> tuple[WalkState, list[Vector]] | None:
         """The state in the file, its models and proofs evaluated again, and the curves that are
         proved; None without a file."""
-        if self._arrays is None:
+        arrays = self._arrays
+        if arrays is None:
             return None
-        try:
-            return _proved_again(self._program, self._state(self._arrays, posed), curve)
-        except (ValueError, LookupError, TypeError) as error:
-            raise self._file.refusal("is damaged") from error
+        return self._file.read_as(
+            lambda: _proved_again(self._program, self._state(arrays, posed), curve)
+        )
 
     def save(self, state: WalkState, *, now: bool) -> None:
         """Write the state, where it is time for that, or `now`."""
@@ -122,9 +130,8 @@ class PathCheckpoint:
 
     def _state(self, arrays: dict[str, Any], posed: Callable[[float], Program]) -> WalkState:
         n, m = self._program.n, self._program.m
-        duals, curves, w = list(_numbers(arrays["duals"], 2)), arrays["curves"], arrays["w"]
-        if _numbers(w, 1).shape != (m,) or any(len(t) != n for t in duals):
-            raise ValueError("the dual vectors or the relaxed point are of other data")
+        duals, curves = list(numbers(arrays["duals"], None, n)), arrays["curves"]
+        w = numbers(arrays["w"], m)
         lower, eta = arrays["lower"], float(arrays["eta"])
         if any(x.dtype != np.float64 or np.any(np.isnan(x)) for x in (curves, lower)):
             raise ValueError("the curves or the bounds are not numbers")
@@ -135,7 +142,7 @@ class PathCheckpoint:
         if len(np.unique(read)) < len(read):
             raise ValueError("a column was read twice")
         steps = int(arrays["steps"])
-        b, passes, seconds = _numbers(arrays["numbers"], 1).tolist()
+        b, passes, seconds = numbers(arrays["numbers"], 3).tolist()
         sizes = places(arrays["sizes"], m + 1).tolist()
         by_size = [duals[i] for i in places(arrays["size_duals"], len(duals))]
         return WalkState(
@@ -165,15 +172,15 @@ class PathCheckpoint:
         fixed = [places(part, m) for part in unpacked(arrays, "fixed_in")]
         leaves, used = unpacked(arrays, "leaves"), unpacked(arrays, "leaf_duals")
         roots = places(arrays["roots"], len(duals))
-        counts, numbers = arrays["row_counts"].tolist(), _numbers(arrays["row_numbers"], 2)
+        counts, parts = arrays["row_counts"], numbers(arrays["row_numbers"], None, 3)
         if not 1 <= len(supports) <= len(self._grid) or len(arrays["lower"]) != len(supports):
             raise ValueError("the number of points is not that of the grid")
         for i, (value, support) in enumerate(zip(self._grid, supports, strict=False)):
             program = posed(value)
-            models, nodes, searched = counts[i]
-            intercept, unpriced, seconds = numbers[i].tolist()
-            fitted = _fitted(program, support, _numbers(coefs[i], 1), intercept, unpriced)
-            tree = tree_from(arrays, f"row{i}_") if searched else None
+            models, nodes, searched = places(counts[i], 1 << 62).tolist()
+            intercept, unpriced, seconds = parts[i].tolist()
+            fitted = _fitted(program, support, numbers(coefs[i], None), intercept, unpriced)
+            tree = tree_from(arrays, program, f"row{i}_") if searched else None
             vectors = [duals[place] for place in places(used[i], len(duals))]
             proof = _claimed(program, float(arrays["lower"][i]), vectors, leaves[i], tree)
             t = duals[roots[i]]
@@ -194,7 +201,8 @@ def _proved_again(
         for i, row in enumerate(rows):
             for leaf in row.proof.leaves:
                 if row.proof.duals[leaf.dual] is point.t:
-                    lower[i] = min(lower[i], bound_at(row.program, point, leaf.node))
+                    wide = widened(row.program, point)
+                    lower[i] = min(lower[i], claim_at(row.program, wide, leaf.node))
             if row.dual is point.t:
                 screened = screen_at(row.program, point, row.fitted.upper)
                 found[i] = np.intersect1d(row.fixed_in, screened.fixed_in)
@@ -212,14 +220,18 @@ def _points(program: Program, duals: tuple[Vector, ...]) -> Iterator[DualPoint]:
 
 
 def _sound(row: Row, lower: float) -> Proof:
-    """A row's proof with no more than it proves; `lower` is what its leaves do."""
+    """A row's proof with no more than it proves; `lower` is what its leaves do.
+
+    A file may claim less, and that is true as well.
+    """
     program, proof = row.program, row.proof
     if proof.tree is not None:
         with np.errstate(all="ignore"):
-            lower = tree_bound(program, proof.tree)
+            lower = tree_bound(program, proof.tree, claim=True)
     elif lower < proof.lower:
-        lower = leaf_bound(program, proof.duals, proof.leaves)
-    return replace(proof, lower=min(proof.lower, coarse(program, lower)))
+        lower = leaf_claim(program, proof.duals, proof.leaves)
+    lower = min(proof.lower, coarse(program, lower))
+    return replace(proof, lower=max(lower, floor(program, WIDER)))
 
 
 def _claimed(
@@ -276,7 +288,7 @@ def _arrays(state: WalkState) -> dict[str, Any]:
     ]
     used = [np.array([place[id(t)] for t in row.proof.duals], dtype=np.int64) for row in rows]
     counts = [(row.models, row.nodes, int(row.proof.tree is not None)) for row in rows]
-    numbers = [(row.fitted.intercept, row.fitted.unpriced, row.seconds) for row in rows]
+    parts = [(row.fitted.intercept, row.fitted.unpriced, row.seconds) for row in rows]
     arrays: dict[str, Any] = {
         "duals": np.stack(state.duals),
         "curves": np.stack(state.curves),
@@ -291,7 +303,7 @@ def _arrays(state: WalkState) -> dict[str, Any]:
         "lower": np.array([row.proof.lower for row in rows]),
         "roots": np.array([place[id(row.dual)] for row in rows]),
         "row_counts": np.array(counts, dtype=np.int64),
-        "row_numbers": np.array(numbers),
+        "row_numbers": np.array(parts),
     }
     arrays |= packed("batches", state.batches, np.int64)
     arrays |= packed("known", state.known, np.int64)
@@ -309,14 +321,6 @@ def _arrays(state: WalkState) -> dict[str, Any]:
 def _triple(leaf: Leaf) -> tuple[int, int, int]:
     """A leaf of a range of cardinalities: low, high, and its place among the dual vectors."""
     return leaf.node.low, NO_LIMIT if leaf.node.high is None else leaf.node.high, leaf.dual
-
-
-def _numbers(array: Any, ndim: int) -> Vector:
-    """An array of finite float64; ValueError where it is something else."""
-    if array.dtype != np.float64 or array.ndim != ndim or not np.all(np.isfinite(array)):
-        raise ValueError("an array is not of finite numbers")
-    numbers: Vector = array
-    return numbers
 
 
 _OTHER = {

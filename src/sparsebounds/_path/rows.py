@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._path.shared import Proof
-from sparsebounds.bounds import objective_up
+from sparsebounds.bounds import WIDER, objective_up
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.models import Model
 from sparsebounds.program import Program
@@ -20,7 +20,7 @@ class Fitted:
     """A model with its value at one point of the path."""
 
     upper: float
-    """The objective, rounded up."""
+    """The objective, rounded up as certificates claim it: so that claims never grow along k."""
 
     support: Index
     w: Vector
@@ -42,7 +42,7 @@ class Fitted:
         """The nonzeros of a model as `as_returned` gives it."""
         support = model.support
         return cls(
-            upper=model.value,
+            upper=objective_up(program, model.w, model.b, wider=WIDER),
             support=support,
             w=model.w[support],
             b=model.b,
@@ -60,7 +60,8 @@ class Fitted:
 
     def at(self, program: Program) -> Fitted:
         """The same model at another point of the path."""
-        return replace(self, upper=objective_up(program, self.full(program.m), self.b))
+        upper = objective_up(program, self.full(program.m), self.b, wider=WIDER)
+        return replace(self, upper=upper)
 
     def or_better(self, program: Program, others: Iterable[Fitted]) -> Fitted:
         """This model, or one of the others where it is better at the program's price."""

@@ -30,14 +30,15 @@ from sparsebounds._array import Vector
 from sparsebounds._rounding import down
 from sparsebounds.bounds import (
     ROOT,
+    WIDER,
     DualPoint,
     Node,
     budget_curve,
     fewest_ranges,
+    floor,
     null_up,
 )
-from sparsebounds.certificates import Leaf
-from sparsebounds.certificates.certificate import leaf_bound
+from sparsebounds.certificates import Leaf, leaf_claim
 from sparsebounds.certificates.tree import Tree
 from sparsebounds.program import Program
 
@@ -63,11 +64,12 @@ class Proof:
 
 
 def coarse(program: Program, lower: float) -> float:
-    """A bound rounded down to 44 bits."""
+    """A bound rounded down to 44 bits, but not below the least loss."""
     scale = max(abs(lower), abs(program.null))
     grid = math.ldexp(1.0, math.frexp(scale)[1] - BITS) if math.isfinite(scale) else 0.0
     # Next to 0 there are no bits to round.
-    return math.floor(lower / grid) * grid if grid > 0.0 else lower
+    rounded = math.floor(lower / grid) * grid if grid > 0.0 else lower
+    return min(lower, max(rounded, floor(program, WIDER)))
 
 
 class SharedBounds:
@@ -130,7 +132,7 @@ class SharedBounds:
                 node = Node(low=low, high=self._free if last else high)
             leaves.append(Leaf(node, duals.index(row)))
         vectors = tuple(self.duals[row] for row in duals)
-        lower = leaf_bound(program, vectors, leaves)
+        lower = leaf_claim(program, vectors, leaves)
         return Proof(lower, vectors, tuple(leaves)) if lower > proof.lower else proof
 
     def _bounds(self, program: Program, curves_of: Sequence[Vector]) -> Vector:

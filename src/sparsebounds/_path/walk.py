@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebounds._array import Index
+from sparsebounds._deadline import RELAX, Deadline, TimeUp
 from sparsebounds._path.checkpoint import PathCheckpoint, WalkState
 from sparsebounds._path.result import Path, PathPoint
 from sparsebounds._path.rows import Fitted, Row
@@ -81,7 +81,7 @@ class Walk:
         tol: float,
         stop: float | None,
         exact: bool,
-        time_limit: float | None,
+        deadline: Deadline,
         node_limit: int | None,
         callback: Callback | None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -90,13 +90,13 @@ class Walk:
         self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
         self.exact, self.callback = exact, callback
         self.most_nodes = math.inf if node_limit is None else node_limit
-        self.started = time.perf_counter()
-        self.deadline = math.inf if time_limit is None else self.started + time_limit
+        self.deadline = deadline
         self.first_pass = program.matrix.passes
         self.by_price = isinstance(grid[0], float)
         # Copies made from here on share what does not depend on k or l0.
-        for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
-            getattr(program, name)
+        with deadline.timed("scan", 1):
+            for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
+                getattr(program, name)
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace = Workspace(program)
         self.last: Relaxation | None = None
@@ -104,7 +104,7 @@ class Walk:
         self.sizes: dict[int, DualPoint] = {}
         self.relaxed_sizes: set[int] = set()
         self.rows: list[Row] = []
-        self.interrupted = False
+        self.interrupted = self.cut = False
         self.steps = 0
         self.earlier = 0.0
         """Seconds spent on the rows that a file had."""
@@ -120,10 +120,16 @@ class Walk:
 
     @property
     def seconds(self) -> float:
-        return self.earlier + time.perf_counter() - self.started
+        return self.earlier + self.deadline.seconds
+
+    @property
+    def finish(self) -> Deadline:
+        """The deadline, less what it takes to give each point the best of all proofs."""
+        return self.deadline.before(scan=2 * len(self.rows))
 
     def late(self) -> bool:
-        return time.perf_counter() > self.deadline
+        self.cut |= self.finish.late()
+        return self.cut
 
     def posed(self, value: float) -> Program:
         """The program at a point of the grid."""
@@ -159,16 +165,17 @@ class Walk:
 
     def relax(self, program: Program) -> Relaxation:
         """A relaxation from where the last one ended; its dual vector is shared."""
-        left = None if math.isinf(self.deadline) else self.deadline - time.perf_counter()
+        until = self.finish.part(RELAX)
         found = relax(
             program,
             min(1e-6, 0.01 * self.tol),
             start=self.last,
-            time_limit=None if left is None else max(left, 1e-9),
+            time_limit=until,
             callback=self.callback,
             workspace=self.workspace,
         )
         self.interrupted |= found.interrupted
+        self.cut |= until.cut
         self.steps += found.stats.newton_steps
         self.shared.add(found.point)
         self.last = found
@@ -176,15 +183,17 @@ class Walk:
 
     def step(self, value: float) -> None:
         """One more row."""
-        began, program = time.perf_counter(), self.posed(value)
+        clock, program = Deadline(), self.posed(value)
         relaxed = self.relax(program)
         points = [relaxed.point, *self.at_sizes(relaxed)]
         lower, duals, leaves = best_leaves(program, points)
         proof = Proof(coarse(program, lower), duals, leaves)
-        search = Search(program, relaxed, self.known)
+        until = self.finish
+        search = Search(program, relaxed, self.known, until)
         goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
-        found = search.run(self.late, goal)
+        found = search.run(goal)
         self.interrupted |= search.interrupted
+        self.cut |= until.cut
         fitted = self.best(program, found)
         nodes = 0
         if self.exact and not self.late() and not self.interrupted:
@@ -193,7 +202,6 @@ class Walk:
         self.known = [fitted.support, *search.grown]
         self.last = relaxed
         screened = screen_at(program, relaxed.point, fitted.upper)
-        seconds = time.perf_counter() - began
         row = Row(
             value,
             program,
@@ -203,7 +211,7 @@ class Walk:
             screened.fixed_in,
             search.refitted,
             nodes,
-            seconds,
+            clock.seconds,
         )
         self.rows.append(row)
         if self.file is not None and not self.late() and not self.interrupted:
@@ -236,7 +244,8 @@ class Walk:
         """In k: from larger models to smaller ones, which may beat what growing found."""
         if self.by_price or len(self.rows) < 2 or self.last is None:
             return
-        search = Search(self.rows[-1].program, self.last, [row.fitted.support for row in self.rows])
+        known = [row.fitted.support for row in self.rows]
+        search = Search(self.rows[-1].program, self.last, known, self.finish)
         for i in range(len(self.rows) - 2, -1, -1):
             if self.late() or self.interrupted:
                 break
@@ -245,7 +254,10 @@ class Walk:
             model = Model(larger.upper, larger.full(self.program.m), larger.b, math.nan)
             if self.program.ball is not None:  # its multiplier is not at hand
                 model = search.model(larger.support)
-            support = search.shrunk(model, surplus)
+            try:
+                support = search.shrunk(model, surplus)
+            except TimeUp:
+                break
             if not np.array_equal(support, row.fitted.support):
                 found = Fitted.of(row.program, *as_returned(row.program, search.model(support)))
                 self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
@@ -256,14 +268,18 @@ class Walk:
         """The exact search at a point, with its share of the time that is left."""
         model = Model(fitted.upper, fitted.full(program.m), fitted.b, relaxed.eta)
         gap = fitted.upper - proof.lower
-        if program.relative(gap, fitted.upper) <= self.tol:
+        # Without any feature there is nothing to search.
+        if program.never.all() or program.relative(gap, fitted.upper) <= self.tol:
             return model, proof, 0
-        share = (self.deadline - time.perf_counter()) / (len(self.grid) - len(self.rows))
-        until = time.perf_counter() + share
-        search = ExactSearch(program, relaxed, model, self.tol, None)
-        done = search.run(lambda: time.perf_counter() > until, self.most_nodes, self.callback, None)
+        until = self.finish.part(1.0 / (len(self.grid) - len(self.rows)))
+        try:
+            search = ExactSearch(program, relaxed, model, self.tol, None, until)
+        except TimeUp:
+            self.cut = True
+            return model, proof, 0
+        done = search.run(node_limit=self.most_nodes, report=self.callback)
         self.steps += done.newton_steps
-        limited = time.perf_counter() > until or done.nodes >= self.most_nodes
+        limited = until.cut or done.nodes >= self.most_nodes
         # What neither ended nor met a limit was ended by Ctrl-C.
         self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
         lower = coarse(program, done.lower)
@@ -344,7 +360,9 @@ class Walk:
         points: list[PathPoint] = []
         smaller: list[Fitted] = []
         for row in self.rows:
-            proof = self.shared.better(row.program, row.proof)
+            proof = row.proof
+            if not self.deadline.late(scan=2):
+                proof = self.shared.better(row.program, proof)
             # In k, models of later points have too many features.
             others = [other.fitted for other in self.rows] if self.by_price else smaller[-1:]
             fitted = row.fitted.or_better(row.program, others)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from scipy.optimize import minimize_scalar
 
-from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair
+from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, floor, repair
 from sparsebounds.bounds.dual import conjugate_up
 from sparsebounds.program import Program
 
@@ -26,7 +26,9 @@ def best_multiple(program: Program, point: DualPoint) -> DualPoint:
     def loss(c: float) -> float:
         t = c * point.t
         shorter = replace(point, conjugate=conjugate_up(program, t), reach=c * point.reach)
-        return -bound_at(program, shorter)
+        bound = bound_at(program, shorter)
+        # Below the least loss the bound is flat: there the dual function says where it rises.
+        return -(bound if bound > floor(program) else bound_at(program, shorter, lagrangian=True))
 
     found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": ACCURACY})
     # The search stays inside the interval.

@@ -15,7 +15,6 @@ The paper's numbers, with dX in them, stand beside (`stated`). X_r is never form
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
@@ -23,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import Deadline
 from sparsebounds._errors import InputTypeError
 from sparsebounds._proof import certificate_from
 from sparsebounds._rank.arguments import chosen_method, chosen_ranks
@@ -32,7 +32,7 @@ from sparsebounds._rank.multiple import best_multiple
 from sparsebounds._rank.result import RankBounds, RankRow, notes_on
 from sparsebounds._rank.stated import difference_up, sharpened, zeta_up
 from sparsebounds._rounding import down
-from sparsebounds._validate import check_limits, positive_number, whole_number
+from sparsebounds._validate import check_callback, positive_number, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.models import Model, candidate_supports, refit
@@ -90,7 +90,7 @@ def rank_bounds(
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
     program.require_convex("rank_bounds")
-    started, first_pass = time.perf_counter(), program.matrix.passes
+    deadline, first_pass = Deadline.of(time_limit), program.matrix.passes
     Q = None if basis is None else checked_basis(basis, program.n)
     chosen = chosen_method(program, method, Q)
     wanted = chosen_ranks(program, ranks, min(program.n, program.m) if Q is None else Q.shape[1])
@@ -99,7 +99,7 @@ def rank_bounds(
         for name, value in (("power", power), ("draws", draws), ("random_state", random_state))
     )
     tol = positive_number("tol", tol)
-    check_limits(time_limit, callback)
+    check_callback(callback)
     if not isinstance(full, (bool, np.bool_)):
         raise InputTypeError(f"full={full!r} must be True or False.")
     interrupted = False
@@ -107,10 +107,11 @@ def rank_bounds(
         # Short of its tolerance a relaxation still yields a dual vector, and every one is valid.
         warnings.simplefilter("ignore", RelaxationWarning)
         factors = factorise(program, wanted[-1], chosen, Q, power, seed)
-        sweep = _Sweep(program, factors, tol, bool(full), draws, seed)
+        sweep = _Sweep(program, factors, tol, bool(full), draws, seed, deadline)
         for rank in wanted:
             try:
-                row = sweep.row(rank)
+                with deadline.timed("row", 1):
+                    row = sweep.row(rank)
             except KeyboardInterrupt:
                 if not sweep.rows:
                     raise
@@ -118,7 +119,7 @@ def rank_bounds(
                 break
             if callback is not None:
                 callback(row)
-            if time_limit is not None and time.perf_counter() - started > time_limit:
+            if deadline.late(row=1):
                 break
     return RankBounds(
         rows=tuple(sweep.rows),
@@ -128,7 +129,7 @@ def rank_bounds(
         notes=notes_on(program, bool(full), len(wanted) - len(sweep.rows), interrupted),
         interrupted=interrupted,
         full_passes=program.matrix.passes - first_pass,
-        seconds=time.perf_counter() - started,
+        seconds=deadline.seconds,
     )
 
 
@@ -138,9 +139,16 @@ class _Sweep:
     # Overflow is an infinite value, or an unset one, not news for the user.
     @np.errstate(over="ignore", invalid="ignore")
     def __init__(
-        self, program: Program, factors: Factors, tol: float, full: bool, draws: int, seed: int
+        self,
+        program: Program,
+        factors: Factors,
+        tol: float,
+        full: bool,
+        draws: int,
+        seed: int,
+        deadline: Deadline,
     ) -> None:
-        self.program, self.factors, self.tol = program, factors, tol
+        self.program, self.factors, self.tol, self.deadline = program, factors, tol, deadline
         self.draws, self.seed = draws, seed
         self.rows: list[RankRow] = []
         self.points: list[DualPoint] = []
@@ -149,7 +157,7 @@ class _Sweep:
         self._values: dict[tuple[int, ...], float] = {}
         self.model = refit(program, np.flatnonzero(program.always))
         self._null = self.model.value
-        self._full = _uninterrupted(relax(program, min(tol, 1e-10))) if full else None
+        self._full = self._relax(program, min(tol, 1e-10)) if full else None
         self._directions = None if self._full is None else Directions(program, self._full)
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -210,8 +218,15 @@ class _Sweep:
 
     def _relaxed(self, low: Program, other: Relaxation | None) -> Relaxation:
         """The relaxation, from that of the last rank with the same budget, or from another one."""
-        found = _uninterrupted(relax(low, self.tol, start=self._starts.get(low.k, other)))
+        found = self._relax(low, self.tol, self._starts.get(low.k, other))
         self._starts[low.k] = found
+        return found
+
+    def _relax(self, program: Program, tol: float, start: Relaxation | None = None) -> Relaxation:
+        """One that Ctrl-C cut short is no row, and ends the loop as well."""
+        found = relax(program, tol, start=start, time_limit=self.deadline)
+        if found.interrupted:
+            raise KeyboardInterrupt
         return found
 
     def _refits(self, relaxed: Relaxation, made: list[Model]) -> Iterator[float]:
@@ -263,13 +278,6 @@ class _Sweep:
         point = self._full.point
         apart = difference_up(self.program, point, dual_point_at(low, point.t))
         return zeta_up(self.program, apart)
-
-
-def _uninterrupted(found: Relaxation) -> Relaxation:
-    """The relaxation; one that Ctrl-C cut short is no row, and ends the loop as well."""
-    if found.interrupted:
-        raise KeyboardInterrupt
-    return found
 
 
 def _spread(values: Vector) -> float:

@@ -14,15 +14,18 @@ from sparsebounds.bounds.cardinality import (
     fewest_ranges,
 )
 from sparsebounds.bounds.dual import (
+    WIDER,
     DualPoint,
     dual_point,
     dual_point_at,
     dual_points_at,
+    floor,
     repair,
     scored,
+    widened,
 )
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
-from sparsebounds.bounds.lower import bound_at
+from sparsebounds.bounds.lower import bound_at, claim_at
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.upper import null_up, objective_up
@@ -44,6 +47,7 @@ def lower_bound(program: Program, a: Vector) -> float:
 
 __all__ = [
     "ROOT",
+    "WIDER",
     "Cover",
     "DualPoint",
     "Node",
@@ -53,12 +57,14 @@ __all__ = [
     "bound_at",
     "budget_curve",
     "cardinality_curve",
+    "claim_at",
     "dual_point",
     "dual_point_at",
     "dual_points_at",
     "dual_value",
     "enclosed",
     "fewest_ranges",
+    "floor",
     "lower_bound",
     "null_up",
     "objective_up",
@@ -67,4 +73,5 @@ __all__ = [
     "screen",
     "screen_at",
     "tighter_box",
+    "widened",
 ]

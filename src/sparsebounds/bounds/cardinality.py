@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsebounds._array import Vector
 from sparsebounds._rounding import down, sum_up, up
-from sparsebounds.bounds.dual import DualPoint
+from sparsebounds.bounds.dual import DualPoint, floor
 from sparsebounds.bounds.lower import (
     bound_at,
     one_price,
@@ -83,7 +83,7 @@ def cardinality_curve(program: Program, point: DualPoint) -> Vector:
     with np.errstate(over="ignore", invalid="ignore"):
         free = _unpriced_curve(program, point)
         curve = down(free + down(price * np.arange(len(free))))
-    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+    return _bounded(program, point, curve)
 
 
 def budget_curve(program: Program, point: DualPoint) -> Vector:
@@ -91,8 +91,13 @@ def budget_curve(program: Program, point: DualPoint) -> Vector:
 
     One dual vector bounds the optimum of every budget: k -> -F*(a) - R_k(a) is what it proves.
     """
-    curve = _unpriced_curve(program, point)
-    return np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+    return _bounded(program, point, _unpriced_curve(program, point))
+
+
+def _bounded(program: Program, point: DualPoint, curve: Vector) -> Vector:
+    """The curve between the least loss and the point's ceiling."""
+    curve = np.minimum(np.where(np.isnan(curve), -math.inf, curve), point.ceiling)
+    return np.maximum(curve, floor(program))
 
 
 def _unpriced_curve(program: Program, point: DualPoint) -> Vector:

@@ -8,13 +8,19 @@ A dual vector is kept per sample, as t_i = a_i / p_i: then membership of dom F* 
 comparison of floats, and the exact a_i = s_i t_i / sum(s) needs no rounding of the shares
 p_i. With an intercept the exact sum(a) is as good as 0 only up to rounding; the bound pays
 |sum(a)| times a certified bound of |b| (`bounds.intercept`).
+
+Claims. A score found here is within its radius of the exact one, and so is the score that another
+order of summation finds: a bound evaluated elsewhere uses a reach of at most |x_j.a| plus twice the
+radius. What a certificate claims is therefore evaluated with WIDER times the room for rounding
+(`widened`): every order of summation, on every storage, then proves at least the claim.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +30,14 @@ from sparsebounds._rounding import TINY, U, down, exact_products, exact_sum, nor
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses.base import ULPS
+from sparsebounds.losses.envelope import Envelope
 from sparsebounds.program import Program
+
+WIDER = 4.0
+"""Room for rounding that a claim leaves, in units of what a bound leaves."""
+
+GRAIN = 2.0**-46
+"""What a claim leaves in addition, relative to its terms: last digits of everything else."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,8 @@ def repair(program: Program, t: Vector) -> Vector:
     i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
     moved = t.copy()
     before = _total(program, t)[0]
-    moved[i] -= before / program.weights[i]
+    most = 0.5 * check.LARGEST
+    moved[i] = min(max(t[i] - before / float(program.weights[i]), -most), most)
     moved = program.loss.clip(program.y, moved)
     return moved if abs(_total(program, moved)[0]) < abs(before) else t
 
@@ -142,18 +156,50 @@ def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> Dua
         # An overflow on the way leaves even the sign unknown.
         if not np.all(np.isfinite(scores)):
             radius[~np.isfinite(scores)] = np.inf
+    return DualPoint(t, conjugate, scores, radius, _reach(program, scores, radius), ceiling)
+
+
+def _reach(program: Program, scores: Vector, radius: Vector) -> Vector:
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(scores)
         signed = np.where(program.positive, -scores, size) if program.positive.any() else size
         reach = np.maximum(up(signed + radius), 0.0)
     reach[np.isnan(reach)] = np.inf
-    return DualPoint(t, conjugate, scores, radius, reach, ceiling)
+    return reach
 
 
-def charged_conjugate(program: Program, t: Vector) -> tuple[float, float]:
-    """`conjugate` and `ceiling` of the dual point at t, which must lie in the domain."""
+def widened(program: Program, point: DualPoint, slip: Vector | None = None) -> DualPoint:
+    """The dual point with the room for rounding that claims leave.
+
+    `slip` bounds |t'_i - t_i| where the dual vector itself may be another elsewhere.
+    """
+    conjugate, ceiling = charged_conjugate(program, point.t, WIDER, slip)
+    with np.errstate(over="ignore", invalid="ignore"):
+        radius = WIDER * point.radius
+        if slip is not None:
+            moved = up(norm_up(program.weights * slip) / down(program.mass))
+            radius = radius + program.matrix.norms * moved
+    reach = _reach(program, point.scores, radius)
+    return replace(point, conjugate=conjugate, radius=radius, reach=reach, ceiling=ceiling)
+
+
+def lowered(bound: Any) -> Any:
+    """A bound, or an array of them, less GRAIN of itself; infinite ones stay."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(bound), bound, bound - GRAIN * np.abs(bound))[()]
+
+
+def charged_conjugate(
+    program: Program, t: Vector, wider: float = 1.0, slip: Vector | None = None
+) -> tuple[float, float]:
+    """`conjugate` and `ceiling` of the dual point at t, which must lie in the domain.
+
+    `wider` multiplies the room for rounding; `slip` bounds what t may be off by.
+    """
     inside = np.array_equal(program.loss.clip(program.y, t), t)
     if not inside or np.any(np.abs(t) > check.LARGEST):
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
-    conjugate, ceiling = conjugate_up(program, t), math.inf
+    conjugate, ceiling = conjugate_up(program, t, wider, slip), math.inf
     if program.box is not None:
         ceiling = program.box.ceiling
     elif program.fit_intercept:
@@ -162,7 +208,10 @@ def charged_conjugate(program: Program, t: Vector) -> tuple[float, float]:
         # The sum of exact products; each may lose a little to underflow.
         total, rounding = _total(program, t)
         imbalance = up(up(abs(total) + rounding) + 8.0 * program.n * TINY)
-        reach_b = _intercept_reach(program, ceiling)
+        if slip is not None:
+            imbalance = up(WIDER * (imbalance + _imbalance(program, t)))
+        # The bound of |b| depends on column norms, and these on the order of sums.
+        reach_b = _intercept_reach(program, ceiling) * (1.0 + (wider - 1.0) * 2.0**-30)
         conjugate = up(conjugate + up(up(imbalance / down(program.mass)) * reach_b))
     return math.inf if math.isnan(conjugate) else float(conjugate), ceiling
 
@@ -174,18 +223,46 @@ def _intercept_reach(program: Program, level: float) -> float:
     if "intercept_bound" not in program.memo:
         at_zero = conjugate_up(program, np.zeros(program.n))
         program.memo["intercept_bound"] = intercept_bound(program, level, at_zero)
-    return program.memo["intercept_bound"]
+    return float(program.memo["intercept_bound"])
 
 
-def conjugate_up(program: Program, t: Vector) -> float:
-    """A float at least F*(a) = sum_i p_i (loss*(y_i, t_i) - t_i o_i)."""
+def conjugate_up(
+    program: Program, t: Vector, wider: float = 1.0, slip: Vector | None = None
+) -> float:
+    """A float at least F*(a) = sum_i p_i (loss*(y_i, t_i) - t_i o_i).
+
+    With `slip`, at least that of every vector of the domain within slip_i of t_i: a convex function
+    is largest at an end.
+    """
     loss, y = program.loss, program.y
-    with np.errstate(over="ignore", invalid="ignore"):
-        slack = up(up(ULPS * U * loss.conjugate_terms(y, t)) + ULPS * TINY)
-        value = up(loss.conjugate(y, t) + slack)
-        if program.offset is not None:
-            value = up(value + up(-t * program.offset))
-    return weighted_mean_up(program, np.where(np.isnan(value), np.inf, value))
+    ends = [t] if slip is None else [loss.clip(y, t - slip), loss.clip(y, t + slip)]
+    values = []
+    for end in ends:
+        with np.errstate(over="ignore", invalid="ignore"):
+            slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, end)) + wider * ULPS * TINY)
+            value = up(loss.conjugate(y, end) + slack)
+            if program.offset is not None:
+                value = up(value + up(-end * program.offset))
+        values.append(np.where(np.isnan(value), np.inf, value))
+    return weighted_mean_up(program, np.maximum.reduce(values))
+
+
+def floor(program: Program, wider: float = 1.0) -> float:
+    """inf F rounded down, which no model is below: what the dual vector 0 proves of any supports.
+
+    -inf where the loss has no least value.
+    """
+    key = f"floor {wider}"
+    if key not in program.memo:
+        loss, y = program.loss, program.y
+        if isinstance(loss, Envelope):
+            loss = loss.loss  # whose infimum does not depend on the box
+        value = -loss.infimum(y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, 0.0 * y)) + ULPS * TINY)
+            mean = weighted_mean_up(program, up(value + slack)) if np.any(value) else 0.0
+        program.memo[key] = -math.inf if math.isnan(mean) else 0.0 - mean
+    return float(program.memo[key])
 
 
 def _balanced(program: Program, t: Vector) -> Vector:
@@ -221,6 +298,15 @@ def _exactly_balanced(t: Vector) -> Vector:
         t[i] -= part
         rest -= part
     return t
+
+
+def _imbalance(program: Program, t: Vector) -> float:
+    """What `repair` may leave of sum_i s_i t_i: the last digit of the entry it moves last."""
+    if np.all(program.weights == program.weights[0]):
+        return 0.0
+    sizes = np.abs(program.weights * t)
+    least = float(np.min(sizes[sizes > 0.0], initial=np.inf))
+    return 2.0 * U * ((least if math.isfinite(least) else 0.0) + 16.0 * U * float(np.sum(sizes)))
 
 
 def _total(program: Program, t: Vector) -> tuple[float, float]:

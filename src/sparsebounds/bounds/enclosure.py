@@ -18,6 +18,10 @@ An intercept is bounded by counting: the excess e_i = loss_i - inf loss_i has me
 E = level - inf F, so the rows with e_i <= v have at least the share 1 - E/v of the weight, and b
 lies in the intervals of that many rows. Losses that are constant far out need b no further than
 where all rows are. Where nothing bounds b, larger ones are left out, at the price of a `ceiling`.
+
+A box that leaves more room for rounding (`wider`) holds the box that any order of summation finds:
+its level is the same, each step of it grows with the last box and with the reach of the scores. On
+such a box a certificate's claim is evaluated.
 """
 
 from __future__ import annotations
@@ -30,9 +34,20 @@ import numpy as np
 from sparsebounds._array import Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
 from sparsebounds._validate import LARGEST
-from sparsebounds.bounds.dual import DualPoint, conjugate_up, dual_point_at, scored_together
-from sparsebounds.bounds.lower import best_sum_up, ridge_gains, squares_up
-from sparsebounds.bounds.screening import screen_at
+from sparsebounds.bounds.dual import (
+    DualPoint,
+    conjugate_up,
+    dual_point_at,
+    scored_together,
+    widened,
+)
+from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.lower import (
+    best_sum_up,
+    eta_slip,
+    ridge_gains,
+    squares_up,
+)
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
 from sparsebounds.matrices.largest import RowTerms
@@ -46,44 +61,66 @@ FAR = 40.0
 """How far beyond every row an intercept may go that nothing bounds."""
 
 
-def enclosed(program: Program, level: float | None = None, duals: Sequence[Vector] = ()) -> Program:
+def enclosed(
+    program: Program,
+    level: float | None = None,
+    duals: Sequence[Vector] = (),
+    wider: float = 1.0,
+) -> Program:
     """The convex program of a non-convex one on its certified box; a convex one as it is.
 
     `level` is the objective of a model, rounded up (default: that of the model without features).
     `duals` are dual vectors per sample that tighten the box, one after the other. A pass over X
-    for each box, and one for the scores of all of them (in memory, one each).
+    for each box, and one for the scores of all of them (in memory, one each). `wider` multiplies
+    the room for rounding.
     """
     if program.loss.convex:
         return program
     level = null_up(program) if level is None else level
-    convex = program.with_box(first_box(program, level))
+    convex = program.with_box(first_box(program, level, wider))
     if len(duals):
         # Scores depend on the dual vector alone, and not on the box.
         for t, *scores in zip(duals, *scored_together(program, np.stack(duals)), strict=True):
             point = dual_point_at(convex, t, *scores)
-            convex = program.with_box(tighter_box(program, convex, point, level))
+            convex = program.with_box(tighter_box(program, convex, point, level, wider))
     return convex
 
 
-def first_box(program: Program, level: float) -> Box:
+def first_box(program: Program, level: float, wider: float = 1.0) -> Box:
     """The box at a = 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        conjugate = conjugate_up(program, np.zeros(program.n))
+        conjugate = conjugate_up(program, np.zeros(program.n), wider)
         most = _most(program, level, -conjugate, -program.prices[program.free])
         budget = up(2.0 * max(up(level + conjugate), 0.0))
         curvature = np.ones(program.m) if program.ball is not None else program.ridges
         if program.ball is not None:
             budget = program.ball
         none = np.zeros(program.m)
-        rows = _rows(program, program.free, none, none, curvature, most, budget)
-    return _finished(program, *rows, level)
+        name = f"largest {most}"
+        if name not in program.memo:
+            # Another level changes the budget, and with a price `most`; not the terms.
+            program.memo[name] = _terms(program, program.free, none, none, curvature, most, wider)
+        sums, always = program.memo[name]
+        rows = _rows(program, sums, always, budget, wider)
+    return _finished(program, *rows, level, wider)
 
 
-def tighter_box(program: Program, convex: Program, point: DualPoint, level: float) -> Box:
+def tighter_box(
+    program: Program, convex: Program, point: DualPoint, level: float, wider: float = 1.0
+) -> Box:
     """The present box, cut by what a dual point of its convex program proves."""
     assert convex.box is not None
     with np.errstate(over="ignore", invalid="ignore"):
         curvature, fixed = _curvature(program, point)
+        slip, upper = 0.0, level
+        if wider > 1.0:
+            point = widened(convex, point)
+            if program.ball is not None:
+                # Every eta is valid; another one, from other last digits, is provided for.
+                eta = float(curvature[0])
+                slip = min(eta_slip(program, point, eta), 0.5)
+                upper = up(level + 4.0 * slip * eta * program.ball)
+                curvature, fixed = curvature * (1.0 - slip), fixed * (1.0 + 2.0 * slip)
         gains = ridge_gains(program, point, curvature)
         always = sum_up(gains[program.always])
         base = down(down(-point.conjugate - always) - fixed)
@@ -91,18 +128,22 @@ def tighter_box(program: Program, convex: Program, point: DualPoint, level: floa
             return convex.box
         most = _most(program, level, base, gains[program.free])
         gone = np.zeros(program.m, dtype=np.bool_)
-        gone[screen_at(convex, point, level).fixed_out] = True
+        if convex.box.ceiling >= level:
+            # No model worth considering was left out: as in `screening`, at a higher value.
+            forced = forced_bounds(convex, point)
+            gone[forced.features[forced.inside > upper]] = True
         open_ = program.free & ~gone
         bound = down(base - best_sum_up(gains[open_], 0, most))
         budget = up(2.0 * max(up(level - bound), 0.0))
         center = -point.scores / curvature
         center = np.where(program.positive, np.maximum(center, 0.0), center)
-        error = up(point.radius / curvature) + 4.0 * U * np.abs(center)
-        low, high = _rows(program, open_, center, error, curvature, most, budget)
+        error = up(point.radius / curvature) + (4.0 * U * wider + 4.0 * slip) * np.abs(center)
+        found = _terms(program, open_, center, error, curvature, most, wider)
+        low, high = _rows(program, *found, budget, wider)
         low, high = np.maximum(low, convex.box.low), np.minimum(high, convex.box.high)
         # Rounding may cross the ends of an interval that is a point.
         low, high = np.minimum(low, high), np.maximum(low, high)
-    return _finished(program, low, high, level, convex.box)
+    return _finished(program, low, high, level, wider, convex.box)
 
 
 def _curvature(program: Program, point: DualPoint) -> tuple[Vector, float]:
@@ -130,47 +171,63 @@ def _most(program: Program, level: float, base: float, gains: Vector) -> int:
     return int(np.max(np.flatnonzero(possible), initial=-1)) + 1
 
 
-def _rows(
+def _terms(
     program: Program,
     open_: Mask,
     center: Vector,
     error: Vector,
     curvature: Vector,
     most: int,
-    budget: float,
+    wider: float,
 ) -> tuple[Vector, Vector]:
-    """low_i <= x_i.w <= high_i over all supports, from the largest terms: one pass."""
-    matrix = program.matrix
-    # Entries are rounded themselves, and every term below a few times.
-    grain = 2.0 * U * (matrix.entry_roundings + 8)
-    error = error + grain * np.abs(center)
+    """The sums of the largest terms in each row, and of the magnitudes always in: one pass."""
+    error = error + _grain(program, wider) * np.abs(center)
     few = most if most < np.count_nonzero(open_) else None
-    found = matrix.largest(RowTerms(center, error, curvature, program.always, open_, few))
-    above, below, size = found.sums
+    terms = RowTerms(center, error, curvature, program.always, open_, few)
+    found = program.matrix.largest(terms)
+    return found.sums, found.fixed[3]
+
+
+def _grain(program: Program, wider: float) -> float:
+    """Entries are rounded themselves, and every term a few times."""
+    return wider * 2.0 * U * (program.matrix.entry_roundings + 8)
+
+
+def _rows(
+    program: Program, sums: Vector, always: Vector, budget: float, wider: float
+) -> tuple[Vector, Vector]:
+    """low_i <= x_i.w <= high_i over all supports, from the largest terms."""
+    grain = _grain(program, wider)
+    above, below, size = sums
     # A sum of at most m terms, in any order, errs by m roundings relative to their magnitudes.
-    wide = 1.0 + 4.0 * U * (program.m + 16.0) + 4.0 * grain
+    wide = 1.0 + wider * 4.0 * U * (program.m + 16.0) + 4.0 * grain
     swing = np.sqrt(size * wide) * (math.sqrt(budget) * wide) * wide
     # Of the signed sums over features always in, relative to their magnitudes.
-    loose = (wide - 1.0) * (np.abs(above) + np.abs(below) + found.fixed[3]) + 1e-290
+    loose = (wide - 1.0) * (np.abs(above) + np.abs(below) + always) + 1e-290
     low, high = -(below + loose + swing), above + loose + swing
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 def _finished(
-    program: Program, low: Vector, high: Vector, level: float, before: Box | None = None
+    program: Program,
+    low: Vector,
+    high: Vector,
+    level: float,
+    wider: float,
+    before: Box | None = None,
 ) -> Box:
     """The box with its intercepts; where nothing finite is proved, a box that proves nothing."""
     loss = program.loss
     assert isinstance(loss, NonConvexLoss)
-    floor = down(-conjugate_up(program, np.zeros(program.n)))
+    least = down(-conjugate_up(program, np.zeros(program.n), wider))
     ceiling, range_b = level, (0.0, 0.0)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         low, high = np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
-        ceiling = floor
+        ceiling = least
     if before is not None:
         ceiling = min(ceiling, before.ceiling)
     if program.fit_intercept:
-        range_b, tail = _intercepts(program, loss, low, high, level, floor)
+        range_b, tail = _intercepts(program, loss, low, high, level, least, wider)
         ceiling = min(ceiling, tail)
         if before is not None:
             start = max(range_b[0], before.intercept[0])
@@ -179,12 +236,18 @@ def _finished(
 
 
 def _intercepts(
-    program: Program, loss: NonConvexLoss, low: Vector, high: Vector, level: float, floor: float
+    program: Program,
+    loss: NonConvexLoss,
+    low: Vector,
+    high: Vector,
+    level: float,
+    least: float,
+    wider: float,
 ) -> tuple[tuple[float, float], float]:
     """A range of b, and a lower bound of the objective of the models that it leaves out."""
     y, p = program.y, program.F.p
     offset = np.zeros(program.n) if program.offset is None else program.offset
-    excess = max(up(level - floor), 0.0)
+    excess = max(up(level - least), 0.0)
     ends = [math.inf, math.inf]  # of -b and of b
     steps = [excess * share for share in SHARES]
     if math.isfinite(loss.height):
@@ -202,13 +265,15 @@ def _intercepts(
     ends[0] = min(ends[0], float(np.max(high + offset - still_below)))
     ends[1] = min(ends[1], float(np.max(still_above - offset - low)))
     tail = math.inf
-    rounding = 1e-12 * float(np.max(np.abs(y) + np.abs(offset) + np.abs(low) + np.abs(high)))
+    # 1e-12 is far more than rounding: a little more of it is enough for claims.
+    loose = 1e-12 * (1.0 + (wider - 1.0) / 64.0)
+    rounding = loose * float(np.max(np.abs(y) + np.abs(offset) + np.abs(low) + np.abs(high)))
     for i, side in ((0, -1), (1, 1)):
         if math.isfinite(ends[i]):
-            ends[i] += rounding + 1e-12 * abs(ends[i])
+            ends[i] += rounding + loose * abs(ends[i])
             continue
         near = low if side > 0 else high
         ends[i] = FAR + float(np.max(-side * (offset + near))) + rounding
-        least = loss.beyond(y, side * ends[i] + offset + near, side)
-        tail = min(tail, -weighted_mean_up(program, -(np.asarray(least) * (1.0 - 1e-12))))
+        far = loss.beyond(y, side * ends[i] + offset + near, side)
+        tail = min(tail, -weighted_mean_up(program, -(np.asarray(far) * (1.0 - loose))))
     return (min(-ends[0], ends[1]), max(-ends[0], ends[1])), tail

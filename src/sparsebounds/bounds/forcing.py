@@ -20,8 +20,9 @@ import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
 from sparsebounds._rounding import U, down, sum_up, up
-from sparsebounds.bounds.dual import DualPoint
+from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.lower import (
+    eta_slip,
     one_price,
     prefix_gains_up,
     ridge_gains,
@@ -71,11 +72,34 @@ def forced_bounds(program: Program, point: DualPoint, node: Node = ROOT) -> Forc
             into, out = (np.minimum(a, b) for a, b in zip((into, out), direct, strict=True))
     return ForcedBounds(
         features,
-        _bound(point, into),
-        _bound(point, out),
+        np.maximum(_bound(point, into), floor(program)),
+        np.maximum(_bound(point, out), floor(program)),
         _bound(point, quadratic),
         ridges[features],
     )
+
+
+def forced_claims(
+    program: Program, wide: DualPoint, node: Node = ROOT
+) -> tuple[Index, Vector, Vector]:
+    """(features, inside, outside) as a certificate may claim them, ceilings included.
+
+    `wide` is the dual point as `widened` returns it.
+    """
+    forced, least = forced_bounds(program, wide, node), floor(program, WIDER)
+    slack = GRAIN * abs(wide.conjugate)
+    if program.ball is not None and len(forced.features):
+        # Another eta, from other last digits of the scores, is not the best one for each feature.
+        eta = float(forced.curvature[0])
+        slack += 2.0 * eta * program.ball * eta_slip(program, wide, eta)
+    inside, outside = (
+        np.fmax(lowered(bound) - slack, least)
+        for bound in (
+            np.minimum(forced.inside, wide.ceiling),
+            np.minimum(forced.outside, wide.ceiling),
+        )
+    )
+    return forced.features, inside, outside
 
 
 def _bound(point: DualPoint, gain: Vector) -> Vector:

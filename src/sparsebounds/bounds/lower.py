@@ -10,7 +10,8 @@ With reach_j >= |x_j.a| the bound is -F*(a) - G, where G is the largest gain of 
 
 Mandatory features (always in, or in the node) are taken whatever their gain; of the open
 ones, as many of the best as the node's counts allow. Everything is rounded so that the
-result is at most the exact dual value.
+result is at most the exact dual value. Where that is below the least loss, the least loss is the
+bound: the dual vector 0 proves it of any supports.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import math
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._rounding import LONG, U, down, sum_up, up
-from sparsebounds.bounds.dual import DualPoint
+from sparsebounds._rounding import LONG, U, down, norm_up, sum_up, up
+from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.penalties import best_eta, level_set
 from sparsebounds.program import Program
@@ -43,7 +44,19 @@ def bound_at(
         price = None if lagrangian else one_price(program)
         gain = _largest_gain(program, point, mandatory, chosen, low, high, price)
         bound = down(-point.conjugate - gain)
-    return -math.inf if math.isnan(bound) else min(float(bound), point.ceiling)
+    bound = -math.inf if math.isnan(bound) else min(float(bound), point.ceiling)
+    return bound if lagrangian else max(bound, floor(program))
+
+
+def claim_at(program: Program, wide: DualPoint, node: Node = ROOT) -> float:
+    """What a certificate claims of a node: `bound_at`, less what another order of sums can take.
+
+    `wide` is the dual point as `widened` returns it.
+    """
+    bound = bound_at(program, wide, node)
+    if math.isinf(bound):
+        return bound
+    return max(float(lowered(bound)) - GRAIN * abs(wide.conjugate), floor(program, WIDER))
 
 
 def one_price(program: Program) -> float | None:
@@ -97,6 +110,21 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
         return sums
     roots: Vector = np.sqrt(up(program.ball * sums))
     return up(roots)
+
+
+def eta_slip(program: Program, point: DualPoint, eta: float) -> float:
+    """About how far, relatively, eta may be from what other last digits of the scores give.
+
+    The scores that eta depends on are those of features always in, or worth their price.
+    """
+    q = np.square(point.reach)
+    matter = program.always | (program.free & (q > 0.0) & (q >= eta * program.prices))
+    rest = (q > 0.0) & matter
+    if program.k is not None:
+        share = norm_up(point.radius[matter]) / max(norm_up(point.reach[matter]), 1e-300)
+    else:
+        share = float(np.max(point.radius[rest] / point.reach[rest], initial=0.0))
+    return 2.0**-44 + 2.0 * share
 
 
 def _largest_gain(

@@ -24,6 +24,7 @@ from sparsebounds._array import Index, Vector
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._rounding import down, up
 from sparsebounds.bounds.dual import DualPoint, dual_point
+from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.lower import bound_at
 from sparsebounds.bounds.node import ROOT, Node
@@ -65,8 +66,6 @@ def screen(program: Program, a: Vector, upper: float) -> Screening:
         raise InputTypeError(
             f"upper={upper!r} must be a number: the objective of a feasible model."
         )
-    from sparsebounds.bounds.enclosure import enclosed  # which screens as well
-
     upper = float(upper)
     program = enclosed(program, upper)
     point = dual_point(program, a)

@@ -24,7 +24,14 @@ from scipy.linalg import lapack
 
 from sparsebounds._array import Index, Vector
 from sparsebounds._rounding import TINY, gamma, norm_up, sum_up, up
-from sparsebounds.bounds.dual import charged_conjugate, repair
+from sparsebounds.bounds.dual import (
+    GRAIN,
+    WIDER,
+    charged_conjugate,
+    floor,
+    lowered,
+    repair,
+)
 from sparsebounds.bounds.lower import best_sum_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.program import Program
@@ -53,13 +60,20 @@ class ShiftedBounds:
     """`shifted_bound` for many nodes: columns, lengths and Gram matrix are had once.
 
     `columns` are the program's own, all of them, and `gram` the Gram matrix of the centred ones
-    in float64, where they are at hand.
+    in float64, where they are at hand. With `claim`, bounds leave the room for rounding that
+    claims do (`bounds.dual`).
     """
 
     def __init__(
-        self, program: Program, columns: Vector | None = None, gram: Vector | None = None
+        self,
+        program: Program,
+        columns: Vector | None = None,
+        gram: Vector | None = None,
+        *,
+        claim: bool = False,
     ) -> None:
         self.program = program
+        self._claim, self._wider = claim, WIDER if claim else 1.0
         columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
         p = program.F.p
         self._rows = np.ascontiguousarray(columns.T)
@@ -90,6 +104,7 @@ class ShiftedBounds:
             conjugate, ceiling, scores, radius = self._dual(live, w)
             pull = scores - d * w[live]
             radius = radius + 2.0**-50 * (np.abs(scores) + np.abs(d * w[live]))
+            radius = self._wider * radius
             signed = np.where(program.positive[live], -pull, np.abs(pull))
             reach = np.maximum(signed + radius * MORE, 0.0)
             price = program.prices[live] * (1.0 - 2.0**-50)
@@ -105,8 +120,12 @@ class ShiftedBounds:
             terms = 0.5 * d * np.square(w[live])
             moved = -sum_up(-terms) - 2.0**-50 * sum_up(np.abs(terms))
             size = abs(conjugate) + abs(moved) + abs(gain)
-            bound = -conjugate + moved - gain - 2.0**-50 * size - TINY
-        return -math.inf if math.isnan(bound) else min(float(bound), ceiling)
+            grain = 2.0**-50 + (GRAIN if self._claim else 0.0)
+            bound = -conjugate + moved - gain - grain * size - TINY
+        bound = -math.inf if math.isnan(bound) else float(bound)
+        if self._claim:
+            ceiling = lowered(ceiling)
+        return max(min(bound, ceiling), floor(program, self._wider))
 
     def _dual(self, live: Index, w: Vector) -> tuple[float, float, Vector, Vector]:
         """F*(a) rounded up and the bounds' ceiling, X^T a on the live features and a bound of its
@@ -130,14 +149,16 @@ class ShiftedBounds:
             shared = float(np.sum(program.F.p * slip)) * MORE + gamma(program.n + 64) * whole
             slip = slip + shared + np.abs(t - (raw - mean)) + 2.0**-48 * (np.abs(raw) + abs(mean))
         apart = norm_up(root * slip)
-        conjugate, ceiling = charged_conjugate(program, t)
+        elsewhere = 2.0 * slip if self._claim else None
+        conjugate, ceiling = charged_conjugate(program, t, self._wider, elsewhere)
         target = program.y if program.offset is None else program.y - program.offset
         level = float(program.F.p @ target) if program.fit_intercept else 0.0
         spread = norm_up(root * (np.abs(target - level) + 2.0**-50 * np.abs(target)))
         sizes = norm_up(root * np.abs(t)) + spread * MORE + apart
         # Both gradients are balanced, so the level of the response counts by rounding alone.
         tilt = abs(float(program.F.p @ t)) + gamma(program.n + 8) * float(program.F.p @ np.abs(t))
-        conjugate = up(conjugate + (apart * sizes + 2.0 * abs(level) * tilt) * MORE)
+        charge = (apart * sizes + 2.0 * abs(level) * tilt) * MORE
+        conjugate = up(conjugate + self._wider * charge)
         weighted = program.weights * t
         scores = (self._rows[live] @ weighted) / program.mass
         norms, length = program.matrix.norms[live], norm_up(weighted)
@@ -167,7 +188,8 @@ class ShiftedBounds:
             diagonal -= d
             total = float(np.sum(np.abs(diagonal))) * MORE
             total += float(np.sum(np.abs(d)))
-            diagonal -= formed + 4.0 * gamma(count + 8) * total + count * TINY
+            formed += 4.0 * gamma(count + 8) * total + count * TINY
+            diagonal -= self._wider * formed
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         # Not every LAPACK takes a pivot that is no number for a failure.
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))

@@ -24,12 +24,17 @@ def weighted_mean_up(program: Program, values: Vector) -> float:
 
 
 def objective_up(
-    program: Program, w: Vector, b: float = 0.0, columns: Vector | None = None
+    program: Program,
+    w: Vector,
+    b: float = 0.0,
+    columns: Vector | None = None,
+    wider: float = 1.0,
 ) -> float:
     """A float at least the exact objective at (w, b) on the program's own columns.
 
     inf where the model breaks a constraint, checked exactly, or has an intercept that the
     program does not. `columns` are program.matrix.columns(flatnonzero(w)) where they are at hand.
+    `wider` multiplies the room for rounding; at WIDER no order of summation finds more than this.
     """
     if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
@@ -40,8 +45,9 @@ def objective_up(
             if shift is not None:
                 z = z + shift
                 radius = up(radius + 2.0 * U * np.abs(z))
+        radius = wider * radius
         ends = (down(z - radius), up(z + radius))
-        loss_up = np.maximum(*(_value_up(program, end) for end in ends))
+        loss_up = np.maximum(*(_value_up(program, end, wider) for end in ends))
         if not program.loss.convex:
             loss_up = up(loss_up + up(program.loss.rise(program.y, up(ends[1] - ends[0]))))
         value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
@@ -50,7 +56,7 @@ def objective_up(
     if program.ball is None:
         squares = up(program.ridges[support] * up(w[support] ** 2))
         value = up(value + sum_up(up(0.5 * squares)))
-    return float(value)
+    return float(value if wider == 1.0 else up(value + 2.0**-50 * abs(value)))
 
 
 def null_up(program: Program) -> float:
@@ -58,12 +64,12 @@ def null_up(program: Program) -> float:
     if "null_up" not in program.memo:
         empty = np.zeros(program.m)
         program.memo["null_up"] = objective_up(program, empty, program.null_intercept)
-    return program.memo["null_up"]
+    return float(program.memo["null_up"])
 
 
-def _value_up(program: Program, z: Vector) -> Vector:
+def _value_up(program: Program, z: Vector, wider: float) -> Vector:
     loss, y = program.loss, program.y
     terms: Vector = loss.value_terms(y, z)
-    slack = up(ULPS * U * terms) + ULPS * TINY
+    slack = up(wider * ULPS * U * terms) + wider * ULPS * TINY
     value: Vector = loss.value(y, z)
     return up(value + up(slack))

@@ -8,7 +8,7 @@ from sparsebounds.certificates.certificate import (
     Leaf,
     Problem,
     leaf_bound,
-    leaf_bounds,
+    leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.verification import Verdict, verify
@@ -20,7 +20,7 @@ __all__ = [
     "Problem",
     "Verdict",
     "leaf_bound",
-    "leaf_bounds",
+    "leaf_claim",
     "uncovered",
     "verify",
 ]

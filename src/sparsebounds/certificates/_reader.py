@@ -1,4 +1,8 @@
-"""A JSON document read field by field: every failure names the field and what it must be."""
+"""A JSON document read field by field: every failure names the field and what it must be.
+
+Compressed arrays are made only where there is room for them, which is in proportion to the file:
+a small file never takes much memory, whatever sizes it states.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import base64
 import binascii
 import math
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,13 +19,34 @@ import numpy.typing as npt
 from sparsebounds._array import Index, Vector
 from sparsebounds._errors import CertificateError
 
+LEAST, SHARE = 1 << 24, 16
+"""Bytes that arrays of any file may take when decompressed, and how many more for each of its
+bytes. Trees of a search take about two."""
+
+
+class Room:
+    """Memory left for the arrays of one file."""
+
+    def __init__(self, size: int) -> None:
+        """`size` is that of the file, in bytes."""
+        self._left = LEAST + SHARE * size
+
+    def take(self, name: str, length: int) -> None:
+        """Take the room of an array of that many numbers; CertificateError where there is none."""
+        self._left -= 8 * length
+        if self._left < 0:
+            raise CertificateError(
+                f"{name} states {length} numbers, more than a file of this size may hold."
+            )
+
 
 class Reader:
     """A JSON value with its path, read field by field; a path of "" reads the value itself."""
 
-    def __init__(self, content: Any, path: str) -> None:
+    def __init__(self, content: Any, path: str, room: Room) -> None:
         self.content = content
         self.path = path
+        self.room = room
 
     def get(self, key: str) -> Any:
         if not key:
@@ -34,12 +60,12 @@ class Reader:
     def record(self, key: str) -> Reader:
         if not isinstance(self.get(key), dict):
             raise self._wrong(key, "an object")
-        return Reader(self.get(key), self._name(key))
+        return Reader(self.get(key), self._name(key), self.room)
 
-    def items(self, key: str) -> list[Reader]:
-        if not isinstance(self.get(key), list):
-            raise self._wrong(key, "a list")
-        return [Reader(item, f"{self._name(key)}[{i}]") for i, item in enumerate(self.get(key))]
+    def items(self, key: str) -> Iterator[Reader]:
+        name = self._name(key)
+        for i, item in enumerate(self._list(key)):
+            yield Reader(item, f"{name}[{i}]", self.room)
 
     def text(self, key: str) -> str:
         value = self.get(key)
@@ -69,8 +95,17 @@ class Reader:
         return float(value)
 
     def integers(self, key: str, least: int, most: int | None) -> Index:
-        values = [reader.integer("", least, most) for reader in self.items(key)]
+        values, top = self._list(key), 2**62 if most is None else most
+        if not all(type(value) is int and least <= value <= top for value in values):
+            for reader in self.items(key):
+                reader.integer("", least, most)
         return np.array(values, dtype=np.int64)
+
+    def numbers(self, key: str) -> Vector:
+        values = self._list(key)
+        if not all(type(value) is float and abs(value) <= 1e300 for value in values):
+            values = [reader.number("") for reader in self.items(key)]
+        return np.array(values, dtype=np.float64)
 
     def features(self, key: str, m: int) -> Index:
         values = self.integers(key, 0, m - 1)
@@ -96,6 +131,7 @@ class Reader:
 
     def compressed(self, key: str, dtype: str, length: int) -> npt.NDArray[Any]:
         """A compressed array of that type ("<i4", ...) and length."""
+        self.room.take(self._name(key), length)
         size = np.dtype(dtype).itemsize * length
         text = self.get(key)
         try:
@@ -113,6 +149,12 @@ class Reader:
         if value is None:
             return None
         return self.vector(key, length) if isinstance(value, str) else self.number(key)
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.get(key)
+        if not isinstance(value, list):
+            raise self._wrong(key, "a list")
+        return value
 
     def _name(self, key: str) -> str:
         return f"{self.path}.{key}".strip(".")

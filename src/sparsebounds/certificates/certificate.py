@@ -3,6 +3,10 @@
 The proof is a list of leaves. Each is a set of supports (a Node) with a dual vector whose
 bound holds over that set; together the leaves cover every support, so the smallest leaf
 bound is a lower bound on the optimum. The upper side is the objective of the stored model.
+
+What is stored are claims: `lower` is rounded down, and `upper` up, by as much as another order of
+summation can change them. So whoever verifies finds at least `lower` and at most `upper`, without
+any tolerance.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +25,17 @@ from sparsebounds._errors import CertificateError
 from sparsebounds._files import write_atomically
 from sparsebounds._html import block, interval
 from sparsebounds._version import __version__
-from sparsebounds.bounds import DualPoint, Node, bound_at, dual_point_at, enclosed, objective_up
+from sparsebounds.bounds import (
+    WIDER,
+    DualPoint,
+    Node,
+    bound_at,
+    claim_at,
+    dual_point_at,
+    enclosed,
+    objective_up,
+    widened,
+)
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import StandardizedMatrix
@@ -51,6 +65,8 @@ class Problem:
     positive: Index
     always: Index
     never: Index
+    level: float = 0.0
+    """What is subtracted from the response, and from the intercept; see `Program.level`."""
 
     @classmethod
     def of(cls, program: Program) -> Problem:
@@ -71,6 +87,7 @@ class Problem:
             positive=np.flatnonzero(program.positive),
             always=np.flatnonzero(program.always),
             never=np.flatnonzero(program.never),
+            level=program.level,
         )
 
     def program(
@@ -94,7 +111,7 @@ class Problem:
             positive=positive,
             always=self.always.tolist(),
             never=self.never.tolist(),
-        )
+        ).at_level(self.level)
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ class Certificate:
     """No model that obeys the constraints has a smaller objective."""
 
     upper: float
-    """The stored model's objective, rounded up."""
+    """The stored model has no larger objective."""
 
     problem: Problem = field(repr=False)
     shape: tuple[int, int]
@@ -136,7 +153,7 @@ class Certificate:
     boxes: tuple[Vector, ...] = field(default=(), repr=False)
     """Non-convex losses: dual vectors per sample that cut the box of the envelope, in order.
 
-    The first box follows from the data and the model's objective (`bounds.enclosure`).
+    The first box follows from the data and `upper` (`bounds.enclosure`).
     """
 
     @classmethod
@@ -154,14 +171,16 @@ class Certificate:
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
-        The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it gives, where
-        that is at hand: evaluating it takes a pass over X for each dual vector.
+        The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it may claim
+        (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over X for
+        each dual vector.
         """
-        support, upper = np.flatnonzero(w), objective_up(program, w, b)
+        support, upper = np.flatnonzero(w), objective_up(program, w, b, wider=WIDER)
         if lower is None and tree is not None:
-            lower = tree_bound(program, tree)
+            lower = tree_bound(program, tree, claim=True)
         if lower is None:
-            lower = leaf_bound(enclosed(program, upper, boxes), duals, leaves)
+            convex = enclosed(program, upper, boxes, WIDER)
+            lower = leaf_claim(convex, duals, leaves)
         return cls(
             lower=lower,
             upper=upper,
@@ -198,18 +217,19 @@ class Certificate:
         """Read a file that `save` wrote; anything else is a CertificateError."""
         from sparsebounds.certificates.codec import decode
 
-        size, data = Path(path).stat().st_size, b""
+        size, data = Path(path).stat().st_size, bytearray()
         if size <= max_bytes:
             # A device or a growing file may hold more than it says.
             with Path(path).open("rb") as stream:
-                data = stream.read(max_bytes + 1)
+                while part := stream.read(min(1 << 20, max_bytes + 1 - len(data))):
+                    data += part
             size = len(data)
         if size > max_bytes:
             raise CertificateError(
                 f"{path} has {size} bytes, more than the {max_bytes} a certificate may have; "
                 "pass max_bytes= if it is genuine."
             )
-        return decode(data, str(path))
+        return decode(bytes(data), str(path))
 
     def verify(
         self,
@@ -246,30 +266,26 @@ class Certificate:
 
 def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:
     """The smallest bound of the leaves: one pass over X for each dual vector used."""
-    return _least(program, _points(program, duals, leaves), leaves)
-
-
-def leaf_bounds(
-    program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]
-) -> tuple[float, float]:
-    """`leaf_bound`, and a number that it is not above where scores are summed in another order.
-
-    reach_j lies between |x_j.a| and that plus twice the radius, in whatever order.
-    """
     points = _points(program, duals, leaves)
-    with np.errstate(invalid="ignore"):
-        exact = {
-            i: replace(point, reach=np.fmax(point.reach - 2.0 * point.radius, 0.0))
-            for i, point in points.items()
-        }
-    return _least(program, points, leaves), _least(program, exact, leaves)
+    return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)
+
+
+def leaf_claim(
+    program: Program,
+    duals: Sequence[Vector],
+    leaves: Sequence[Leaf],
+    points: Mapping[int, DualPoint] | None = None,
+) -> float:
+    """What a certificate with these leaves may claim: no `leaf_bound` elsewhere is below it.
+
+    `points` are the dual points by the places of their vectors, where they are at hand.
+    """
+    points = _points(program, duals, leaves) if points is None else points
+    wide = {i: widened(program, points[i]) for i in {leaf.dual for leaf in leaves}}
+    return min(claim_at(program, wide[leaf.dual], leaf.node) for leaf in leaves)
 
 
 def _points(
     program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]
 ) -> dict[int, DualPoint]:
     return {i: dual_point_at(program, duals[i]) for i in sorted({leaf.dual for leaf in leaves})}
-
-
-def _least(program: Program, points: Mapping[int, DualPoint], leaves: Sequence[Leaf]) -> float:
-    return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)

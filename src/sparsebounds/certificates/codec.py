@@ -1,7 +1,8 @@
 """Certificates as JSON: one versioned document, arrays in base64, nothing executable.
 
 Reading trusts nothing: every field is checked for type, size and range before it is used,
-and every failure is a CertificateError that names the field.
+and every failure is a CertificateError that names the field. What is read takes memory in
+proportion to the file.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import numpy as np
 from sparsebounds._array import Vector
 from sparsebounds._errors import CertificateError
 from sparsebounds.bounds import Node
-from sparsebounds.certificates._reader import Reader
+from sparsebounds.certificates._reader import Reader, Room
 from sparsebounds.certificates.certificate import Certificate, Leaf, Problem
 from sparsebounds.certificates.tree_codec import decode_tree, encode_tree
 
 FORMAT = "sparsebounds-certificate"
 VERSION = 1
+
+MOST_PARTS = 600_000
+"""Objects and lists in a document at most; a leaf has three."""
 
 
 def encode(certificate: Certificate) -> str:
@@ -46,6 +50,7 @@ def encode(certificate: Certificate) -> str:
             "positive": problem.positive.tolist(),
             "always": problem.always.tolist(),
             "never": problem.never.tolist(),
+            **({"level": problem.level} if problem.level else {}),
         },
         "data": {"shape": list(certificate.shape), "fingerprint": certificate.fingerprint},
         "model": {
@@ -81,6 +86,8 @@ def encode(certificate: Certificate) -> str:
 
 def decode(data: bytes, name: str = "certificate") -> Certificate:
     """The certificate in a document; CertificateError, naming the field, on anything wrong."""
+    if data.count(b"{") + data.count(b"[") > MOST_PARTS:
+        raise CertificateError(f"{name} is not a certificate: it has more than {MOST_PARTS} parts.")
     try:
         document = json.loads(
             data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_duplicates
@@ -88,7 +95,7 @@ def decode(data: bytes, name: str = "certificate") -> Certificate:
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise CertificateError(f"{name} is not a certificate: it is not JSON ({error}).") from error
     try:
-        return _certificate(Reader(document, ""))
+        return _certificate(Reader(document, "", Room(len(data))))
     except (CertificateError, RecursionError) as error:
         raise CertificateError(f"{name} is not a valid certificate: {error}") from error
 
@@ -114,11 +121,11 @@ def _certificate(top: Reader) -> Certificate:
     if not leaves and tree is None:
         raise CertificateError("leaves must not be empty where there is no tree.")
     support = model.features("support", m)
-    coef = np.array([reader.number("") for reader in model.items("coef")], dtype=np.float64)
+    coef = model.numbers("coef")
     if len(coef) != len(support):
         raise CertificateError("model.coef must have one number for each feature of the support.")
     made_by = top.record("made_by")
-    cuts = top.items("boxes") if "boxes" in top.content else []
+    cuts = top.items("boxes") if "boxes" in top.content else ()
     return Certificate(
         lower=top.number("lower"),
         upper=top.number("upper"),
@@ -155,6 +162,7 @@ def _problem(reader: Reader, m: int) -> Problem:
         positive=reader.features("positive", m),
         always=reader.features("always", m),
         never=reader.features("never", m),
+        level=reader.number("level") if "level" in reader.content else 0.0,
     )
     _check_problem(problem)
     return problem

@@ -1,4 +1,11 @@
-"""Do these nodes cover every support? Checked by splitting on features, as a tree was built."""
+"""Do these nodes cover every support? Checked by splitting on features, as a tree was built.
+
+Whether any sets of supports cover all is as hard as satisfiability, so that the work is limited.
+The leaves of a tree need little: with S the number of features that they fix in all, a split on a
+feature that every leaf fixes leaves each of them with one less, so that leaves are looked at S
+times in all. One of the leaves at hand is at most log2(their number) splits away, and no more
+features are tried as the next one to split on.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +15,11 @@ from dataclasses import dataclass
 
 from sparsebounds.bounds import Node
 
-WORK = 50_000_000
-"""Most comparisons of a node with a feature before the check gives up (and refuses)."""
+WORK, SHARE = 2_000_000, 6
+"""Steps before the check gives up and refuses: so many, and for each feature that a leaf fixes."""
+
+TRIED = 4
+"""Features tried in one step of a tree's check."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
         boxes.append(
             (_Box(inside, outside, inside | outside, node.low, high), len(inside | outside))
         )
-    work = 0
+    room = WORK + SHARE * sum(count for _, count in boxes)
     # (boxes that meet the subcube, features put in so far, features put in or out so far)
     stack: list[tuple[_Meeting, list[int], frozenset[int]]] = [(boxes, [], frozenset())]
     while stack:
@@ -54,9 +64,9 @@ def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
         if not partial:
             held = f" that hold {sorted(taken)[:5]}" if taken else ""
             return f"supports of {missing} features{held} are in no leaf"
-        feature, tried = _split(partial, decided)
-        work += tried + len(meeting)
-        if work > WORK:
+        feature, steps = _split(partial, decided)
+        room -= steps + len(meeting) + len(decided) // TRIED
+        if room < 0:
             return "the leaves do not form a tree that can be checked in reasonable time"
         inner = [
             (box, left - (feature in box.inside))
@@ -74,24 +84,24 @@ def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
 
 
 def _split(partial: _Meeting, decided: frozenset[int]) -> tuple[int, int]:
-    """A feature to split on, and the comparisons it took to find it.
+    """A feature to split on, and the steps it took to find it.
 
     Leaves of a tree all fix the feature of its root, so one that all have is taken; failing
     that, of the features of the smallest box, the one that most boxes fix.
     """
     smallest = min(partial, key=lambda item: item[1])[0]
     candidates = smallest.fixed - decided
-    common, tried = candidates, 0
+    common, tried = candidates, len(smallest.fixed)
     for box, _ in partial:
         tried += len(common)
         common = common & box.fixed
         if not common:
             break
     else:
-        return min(common), tried
+        return min(common), tried // TRIED
     count = Counter(i for box, _ in partial for i in candidates & box.fixed)
-    tried += len(candidates) * len(partial)
-    return max(count, key=lambda i: (count[i], -i)), tried
+    steps = tried // TRIED + 2 * len(candidates) * len(partial)
+    return max(count, key=lambda i: (count[i], -i)), steps
 
 
 def _first_gap(boxes: list[_Box], least: int, top: int) -> int | None:

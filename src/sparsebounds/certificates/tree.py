@@ -11,18 +11,22 @@ vector of the whole problem, is part of the proof. The tree decides about the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.bounds import dual_point_at, repair
-from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds._rounding import U, gamma
+from sparsebounds.bounds import dual_point_at, repair, widened
+from sparsebounds.bounds.forcing import forced_bounds, forced_claims
 from sparsebounds.bounds.many import States, node_bounds
 from sparsebounds.bounds.shifted import ShiftedBounds
+from sparsebounds.losses.base import ULPS
 from sparsebounds.program import Program
 
 BATCH = 128
@@ -44,11 +48,15 @@ class Shift:
 
     def bound(self, bounds: ShiftedBounds, state: States) -> float:
         """The bound over the supports of a node."""
+        return bounds.bound(state, *self.at(state))
+
+    def at(self, state: States) -> tuple[Vector, Vector]:
+        """(w, diagonal) at a node; TreeError where they do not fit it."""
         w, diagonal = np.zeros(len(state)), np.zeros(len(state))
         w[self.support], diagonal[self.shifted] = self.values, self.diagonal
         if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
             raise TreeError("a shifted leaf does not fit its node")
-        return bounds.bound(state, w, diagonal)
+        return w, diagonal
 
 
 @dataclass(frozen=True)
@@ -138,39 +146,60 @@ class Tree:
 
 
 def tree_bound(
-    program: Program, tree: Tree, proved: Mapping[int, float] = MappingProxyType({})
+    program: Program,
+    tree: Tree,
+    proved: Mapping[int, float] = MappingProxyType({}),
+    *,
+    claim: bool = False,
 ) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
     TreeError, with a clause, where it is no proof. `proved` are the bounds of shifted leaves that
-    the caller has evaluated already.
+    the caller has evaluated already. With `claim`, what a certificate may claim: no `tree_bound`
+    elsewhere is below it.
     """
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
         raise TreeError(flaw)
-    lower = np.inf
-    removed = program.free.copy()
-    removed[tree.kept] = False
-    if removed.any():
-        forced = forced_bounds(program, dual_point_at(program, tree.removal))
-        lower = float(np.min(forced.inside[removed[forced.features]]))
     reduced = program.restricted(tree.kept)
     columns = reduced.matrix.columns(np.arange(reduced.m))
+    removal = removal_bound(program, tree, claim=claim)
+    return min(removal, nodes_bound(reduced, columns, tree, proved, claim=claim))
+
+
+def removal_bound(program: Program, tree: Tree, *, claim: bool) -> float:
+    """The bound over the supports with a feature that the tree does not decide about."""
+    removed = program.free.copy()
+    removed[tree.kept] = False
+    if not removed.any():
+        return np.inf
+    point = dual_point_at(program, tree.removal)
+    if claim:
+        features, inside, _ = forced_claims(program, widened(program, point))
+    else:
+        forced = forced_bounds(program, point)
+        features, inside = forced.features, forced.inside
+    return float(np.min(inside[removed[features]]))
+
+
+def nodes_bound(
+    reduced: Program, columns: Vector, tree: Tree, proved: Mapping[int, float], *, claim: bool
+) -> float:
+    """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
-    shifted = ShiftedBounds(reduced, columns) if left else None
+    shifted = ShiftedBounds(reduced, columns, claim=claim) if left else None
     if shifted is not None:
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
-    ends = np.cumsum(np.maximum(tree.counts, 0))
+    lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
+    least = partial(_least, reduced, columns, shifted, proved, tree, ends, claim)
     batch: list[tuple[int, States, Index, bool]] = []
     for item in tree.nodes(reduced):
         if item[3] or len(item[2]):
             batch.append(item)
         if len(batch) == BATCH:
-            lower = min(lower, _least(reduced, columns, shifted, proved, tree, ends, batch))
+            lower = min(lower, least(batch))
             batch = []
-    return (
-        min(lower, _least(reduced, columns, shifted, proved, tree, ends, batch)) if batch else lower
-    )
+    return min(lower, least(batch)) if batch else lower
 
 
 def _least(
@@ -180,6 +209,7 @@ def _least(
     proved: Mapping[int, float],
     tree: Tree,
     ends: Index,
+    claim: bool,
     batch: list[tuple[int, States, Index, bool]],
 ) -> float:
     """The smallest bound that these nodes contribute."""
@@ -189,8 +219,10 @@ def _least(
     for row, (node, *_) in enumerate(batch):
         part = slice(ends[node] - tree.counts[node], ends[node])
         w[row, tree.support[part]] = tree.values[part]
-    t = dual_vectors(program, columns, w, tree.intercept[[node for node, *_ in batch]])
-    bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]))
+    b = tree.intercept[[node for node, *_ in batch]]
+    t = dual_vectors(program, columns, w, b)
+    slip = dual_slips(program, columns, w, b, t) if claim else None
+    bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]), slip)
     least = np.inf
     for row, (node, state, fixed, leaf) in enumerate(batch):
         shift = tree.shifts.get(node)
@@ -214,13 +246,67 @@ def _least(
 
 def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vector:
     """The dual vector per sample at every row of w: F'(Xw + b), repaired."""
-    used = np.flatnonzero(np.any(w != 0.0, axis=0))
-    z = w[:, used] @ columns[:, used].T + b[:, None]
-    if program.offset is not None:
-        z = z + program.offset
-    with np.errstate(over="ignore", invalid="ignore"):
-        t = program.loss.gradient(program.y, z)
-    t = np.where(np.isnan(t), 0.0, t)
+    t = _gradients(program, _predictions(program, columns, w, b))
     if program.fit_intercept:
         return np.stack([repair(program, row) for row in t])
     return repair(program, t)
+
+
+def dual_slips(program: Program, columns: Vector, w: Vector, b: Vector, t: Vector) -> Vector:
+    """Bounds of what `dual_vectors` elsewhere may differ by from these, t, entry by entry.
+
+    Predictions depend on the order of their sums, the gradient follows them, and repairing it for
+    an intercept takes sums again. Twice of everything: neither side is exact.
+    """
+    loss, y, p = program.loss, program.y, program.F.p
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        z = _predictions(program, columns, w, b)
+        terms = _predictions(program, columns, w, b, np.abs)
+        moved = 2.0 * gamma(w.shape[1] + 8) * terms
+        bend: Any = loss.smoothness
+        if np.isnan(bend):
+            bend = np.maximum(loss.curvature(y, z - moved), loss.curvature(y, z + moved))
+        raw = _gradients(program, z)
+        slip = bend * moved + 4.0 * ULPS * U * (np.abs(raw) + np.abs(y))
+        if program.fit_intercept:
+            size = np.abs(loss.clip(y, raw))
+            mean = (slip @ p)[:, None]
+            # Balancing takes the mean away, or scales one sign by a quotient of two sums; twice.
+            share = np.minimum(8.0 * mean / np.maximum(0.5 * (size @ p)[:, None], mean), 1.0)
+            slip = slip + 4.0 * mean + share * size
+            slip = slip + 64.0 * U * (size + (size @ p)[:, None]) + _last_moves(program, t)
+    return np.where(np.isnan(slip), np.inf, slip)
+
+
+def _last_moves(program: Program, t: Vector) -> Vector:
+    """How far the last steps of `repair` may move entries: one takes up what is left of the sum."""
+    size, weights = np.abs(t), program.weights
+    if np.all(weights == weights[0]):
+        most = np.max(size, axis=1, keepdims=True)
+        grid = 2.0**-49 * most
+        taken = np.where(size >= most - 4.0 * program.n * grid, 2.0 * program.n * grid, 0.0)
+        moves: Vector = 4.0 * grid + taken
+        return moves
+    parts = size * weights
+    left = 64.0 * U * np.sum(parts, axis=1, keepdims=True)
+    least = np.min(np.where(parts > 0.0, parts, np.inf), axis=1, keepdims=True)
+    return np.where(parts <= 2.0 * least + left, left / weights, 0.0)
+
+
+def _predictions(
+    program: Program,
+    columns: Vector,
+    w: Vector,
+    b: Vector,
+    size: Callable[[Vector], Vector] = np.asarray,
+) -> Vector:
+    """Xw + b and the offset, for every row of w; with `size` np.abs, their terms' magnitudes."""
+    used = np.flatnonzero(np.any(w != 0.0, axis=0))
+    z: Vector = size(w[:, used]) @ size(columns[:, used]).T + size(b)[:, None]
+    return z if program.offset is None else z + size(program.offset)
+
+
+def _gradients(program: Program, z: Vector) -> Vector:
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = program.loss.gradient(program.y, z)
+    return np.where(np.isnan(t), 0.0, t)

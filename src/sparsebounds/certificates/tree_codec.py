@@ -97,10 +97,10 @@ def _shift(reader: Reader, size: int, places: int) -> tuple[int, Shift]:
 
 def _within(reader: Reader, key: str, dtype: str, length: int, least: int, most: int) -> Any:
     """Integers of a range."""
-    values = reader.compressed(key, dtype, length).astype(np.int64)
+    values = reader.compressed(key, dtype, length)
     if len(values) and not (least <= int(values.min()) and int(values.max()) <= most):
         raise CertificateError(f"tree.{key} must be integers from {least} to {most}.")
-    return values
+    return values.astype(np.int64)
 
 
 def _packed(values: Any, dtype: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sparsebounds._version import __version__
+from sparsebounds.cli._commands import Commands
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
 from sparsebounds.cli.path import path
@@ -18,6 +19,7 @@ from sparsebounds.cli.verify import verify
 
 app = typer.Typer(
     name="sparsebounds",
+    cls=Commands,
     help="Sparse models with a proof: both bounds on the best possible model, and a certificate.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,

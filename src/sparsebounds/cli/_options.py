@@ -47,6 +47,15 @@ ReportFile = Annotated[
     typer.Option("--report", help="Write all of it into one HTML file that opens offline."),
 ]
 
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace existing files that sparsebounds did not write. Its own, which their first "
+        "bytes tell, are replaced anyway.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class TableOptions:

@@ -1,21 +1,24 @@
-"""Consoles, exit codes, one JSON object, and errors as one sentence with exit code 2."""
+"""Consoles, exit codes, one JSON object, and errors as one sentence with exit code 2.
+
+Everything printed for a reader passes `printable`, and no text is read as rich's markup.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
-from sparsebounds._errors import InputError
+from sparsebounds._printable import printable
 
 if TYPE_CHECKING:
     from sparsebounds._path import PathProgress
@@ -24,8 +27,17 @@ if TYPE_CHECKING:
 
     Report = Callable[[Progress | SearchProgress | PathProgress], None]
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class PlainConsole(Console):
+    """A console that shows strings, in cells of tables too, and obeys nothing in them."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text, lines=True), **options)
+
+
+PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+console = PlainConsole(**PLAIN)
+errors = PlainConsole(stderr=True, soft_wrap=True, **PLAIN)
 
 OK, REFUSED, BAD_INPUT, BOUNDED = 0, 1, 2, 3
 
@@ -33,29 +45,42 @@ WIDEST = 80
 """Columns of tables and prose; a wider terminal does not make longer lines."""
 
 
+MISTAKES = (ValueError, TypeError, OSError)
+"""What a user can get wrong."""
+
+
 @contextmanager
-def sentences() -> Iterator[None]:
-    """Turn what a user can get wrong into a sentence; other errors stay tracebacks."""
+def sentences(caught: tuple[type[Exception], ...] = MISTAKES) -> Iterator[None]:
+    """Turn these errors into a sentence; others stay tracebacks."""
     try:
         yield
-    except (ValueError, TypeError, OSError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(str(error))}")
+    except caught as error:
+        said = str(error)
+        if isinstance(error, MemoryError):
+            said = f"There is too little memory. {said}".rstrip(". ") + ": take fewer data."
+        errors.print(Text.assemble(("Error:", "bold red"), " ", printable(said)))
         raise typer.Exit(BAD_INPUT) from error
 
 
-def say(text: RenderableType = "") -> None:
+def say(text: RenderableType = "", style: str | None = None) -> None:
     """Print prose or a table for a reader."""
-    console.print(text, width=min(WIDEST, console.width))
+    console.print(text, style=style, width=min(WIDEST, console.width))
 
 
 def tell(sentence: str) -> None:
     """A remark that is neither result nor error, on standard error."""
-    errors.print(f"[dim]{escape(sentence)}[/]")
+    errors.print(printable(sentence), style="dim")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print one JSON object on one line; what is not finite is null, as JSON has no infinity."""
-    print(json.dumps(finite(document), allow_nan=False))
+    text = json.dumps(finite(document), allow_nan=False)
+    print(text.replace("\x7f", "\\u007f"))  # the one control that json leaves as it is
+
+
+def print_csv(text: str) -> None:
+    """Print a table for programs as it is, for a terminal as it can be read."""
+    print(printable(text, lines=True) if sys.stdout.isatty() else text, end="")
 
 
 def finite(value: Any) -> Any:
@@ -67,15 +92,6 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def check_writable(**paths: Path | None) -> None:
-    """Refuse a file that cannot be written before the work rather than after it."""
-    for option, path in paths.items():
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"--{option} {path}: the folder {path.parent} does not exist.")
-        if path is not None and path.is_dir():
-            raise InputError(f"--{option} {path} is a folder; name a file.")
 
 
 @contextmanager
@@ -94,11 +110,11 @@ def progress(what: str) -> Iterator[Report]:
     if not errors.is_terminal:
         yield warn
         return
-    with errors.status(f"{what} ...") as status:
+    with errors.status(Text(printable(f"{what} ..."))) as status:
 
         def report(now: Progress | SearchProgress | PathProgress) -> None:
             warn(now)
-            status.update(f"{what}: {now.line()}, {now.seconds:.1f} s")
+            status.update(Text(printable(f"{what}: {now.line()}, {now.seconds:.1f} s")))
 
         yield report
 
@@ -107,7 +123,7 @@ def progress(what: str) -> Iterator[Report]:
 def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
     """A progress bar on standard error; nothing where that is no terminal."""
     shown = Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -116,5 +132,5 @@ def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
         disable=not errors.is_terminal,
     )
     with shown:
-        task = shown.add_task(name, total=steps)
+        task = shown.add_task(printable(name), total=steps)
         yield lambda: shown.advance(task)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sparsebounds._decimals import DIGITS, percent_up, rounded_down, rounded_up
+from sparsebounds._printable import printable
 from sparsebounds._words import bounds_words, features_words
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import say
@@ -27,7 +28,7 @@ def model_table(program: Program, solution: Solution) -> Table:
     table.add_column("proved", style="green", no_wrap=True)
     inside = set(solution.fixed_in.tolist())
     for column in solution.support.tolist():
-        name = escape(str(feature(program, column)))
+        name = printable(str(feature(program, column)))
         note = "in every best model" if column in inside else ""
         table.add_row(name, f"{solution.coef[column]:.6g}", note)
     if program.fit_intercept:
@@ -45,11 +46,11 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     return table
 
 
-def status_words(status: str, tol: float) -> str:
+def status_words(status: str, tol: float) -> Text:
     """The status and what it means for the tolerance."""
     if status == "optimal":
-        return f"[bold green]optimal[/], proved to a relative gap of {tol:g}"
-    return f"[bold yellow]bounded[/]: the proved gap is wider than {tol:g}"
+        return Text.assemble(("optimal", "bold green"), f", proved to a relative gap of {tol:g}")
+    return Text.assemble(("bounded", "bold yellow"), f": the proved gap is wider than {tol:g}")
 
 
 def show_solution(program: Program, solution: Solution, tol: float) -> None:
@@ -58,7 +59,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     say(model_table(program, solution))
     labels = class_labels(program)
     if labels is not None:
-        say(f"[dim]A positive sum means {escape(repr(labels[1]))}.[/]")
+        say(f"A positive sum means {labels[1]!r}.", style="dim")
     say()
     table = bounds_table(program, solution.lower, solution.upper, relative)
     table.add_row("status", status_words(solution.status, tol))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
+from sparsebounds._deadline import Deadline
 from sparsebounds._words import bounds_words
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
@@ -17,12 +17,12 @@ from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
-    check_writable,
     print_json,
     progress,
     say,
     sentences,
 )
+from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, status_words
 
@@ -43,6 +43,7 @@ def certify(
     tol: options.Tolerance = 1e-4,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Prove how far a model, from any tool, is from the best possible.
@@ -58,7 +59,8 @@ def certify(
     from sparsebounds.relaxation import RelaxationWarning, relax
 
     with sentences():
-        check_writable(certificate=certificate)
+        inputs = {"MODEL": model, "DATA": data}
+        check_outputs([("--certificate", certificate)], inputs, force=force)
         loaded = load_model(model)
         problem.check()
         arrays = data.suffix.lower() == ".npz"  # their names are their own
@@ -70,10 +72,9 @@ def certify(
             # Stopped early it still proves a bound, and the gap below says how good.
             warnings.simplefilter("ignore", RelaxationWarning)
             # As tight as solve makes it, so that its own models get their own bounds back.
-            relaxed = relax(
-                program, min(1e-6, 0.01 * tol), time_limit=time_limit, callback=callback
-            )
-            proof = prove(program, coef, b, relaxation=relaxed)
+            deadline = Deadline.of(time_limit)
+            relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=deadline, callback=callback)
+            proof = prove(program, coef, b, relaxation=relaxed, time_limit=deadline)
     relative = program.relative(proof.gap, proof.upper)
     status = "optimal" if relative <= tol else "bounded"
     sides = (program, proof.lower, proof.upper, relative)
@@ -82,7 +83,7 @@ def certify(
     else:
         summary = bounds_table(*sides)
         summary.add_row("status", status_words(status, tol))
-        say(f"[bold]{escape(program.describe())}[/]\n")
+        say(f"{program.describe()}\n", style="bold")
         say(summary)
         say(f"\n{bounds_words(*sides)}")
     with sentences():

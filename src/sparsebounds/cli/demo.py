@@ -6,8 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sparsebounds.cli._output import progress, say
 from sparsebounds.cli._show import show_solution
@@ -25,10 +25,9 @@ def demo() -> None:
     """
     _breast_cancer()
     _first_experiment()
-    say(
-        "\nYour turn:  [bold]sparsebounds solve data.csv --target y -k 5 --certificate c.json[/]\n"
-        "then:       [bold]sparsebounds verify c.json data.csv --target y[/]"
-    )
+    solve = "sparsebounds solve data.csv --target y -k 5 --certificate c.json"
+    verify = "sparsebounds verify c.json data.csv --target y"
+    say(Text.assemble("\nYour turn:  ", (solve, "bold"), "\nthen:       ", (verify, "bold")))
 
 
 def _breast_cancer() -> None:
@@ -54,10 +53,9 @@ def _breast_cancer() -> None:
     )
     with progress("Solving") as callback:
         solution = solve_program(program, TOL, callback=callback)
-    say(
-        f"[bold]Breast cancer: {program.n} tumours, {program.m} measurements. "
-        f"Which {program.k} tell best?[/]\n[dim]{escape(program.describe())}[/]\n"
-    )
+    count = f"{program.n} tumours, {program.m} measurements"
+    say(f"Breast cancer: {count}. Which {program.k} tell best?", style="bold")
+    say(f"{program.describe()}\n", style="dim")
     show_solution(program, solution, TOL)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -67,9 +65,11 @@ def _breast_cancer() -> None:
         verdict = Certificate.load(path).verify(X, y)
         spent = time.perf_counter() - started
     say(
-        f"\n[bold]The proof, saved ({size / 1000:.0f} kB), loaded and checked against the data in "
-        f"{1e3 * spent:.0f} ms[/]\n[{'green' if verdict.ok else 'red'}]{escape(verdict.message)}[/]"
+        f"\nThe proof, saved ({size / 1000:.0f} kB), loaded and checked against the data in "
+        f"{1e3 * spent:.0f} ms",
+        style="bold",
     )
+    say(verdict.message, style="green" if verdict.ok else "red")
 
 
 def _first_experiment() -> None:
@@ -97,5 +97,6 @@ def _first_experiment() -> None:
             f"{relaxed.stats.full_passes:.1f}",
             f"{1e3 * relaxed.stats.seconds:.1f}",
         )
-    say("\n[bold]What a bound costs: the paper's first experiment, 1000 x 100 of rank 10[/]\n")
+    title = "What a bound costs: the paper's first experiment, 1000 x 100 of rank 10"
+    say(f"\n{title}\n", style="bold")
     say(table)

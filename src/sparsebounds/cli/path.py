@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sparsebounds._decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._errors import InputError
+from sparsebounds._files import write_atomically
+from sparsebounds._printable import printable
+from sparsebounds._version import __version__
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._groups import grouped
@@ -19,12 +23,12 @@ from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
-    check_writable,
     print_json,
     progress,
     say,
     sentences,
 )
+from sparsebounds.cli._outputs import check_folder, check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import command_line
 
@@ -65,6 +69,7 @@ def path(
         File | None, typer.Option(help="Save the proof of every point into this folder.")
     ] = None,
     report_file: options.ReportFile = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find a sparse model of every size, each with a proof of how close to the best it is.
@@ -77,9 +82,6 @@ def path(
     from sparsebounds.relaxation import Progress
 
     with sentences():
-        check_writable(checkpoint=checkpoint, plot=plot, report=report_file)
-        if certificates is not None and certificates.exists() and not certificates.is_dir():
-            raise InputError(f"--certificates {certificates} is a file; name a folder.")
         if ks is not None and l0s is not None:
             raise InputError("Both --ks and --l0s were given; pass only one of them.")
         problem.check()
@@ -88,10 +90,19 @@ def path(
             if l0s is not None
             else {"ks": sizes("--ks", ks or "1:20")}
         )
+        kind, places = next(iter(grid.items()))
+        outputs = [("--checkpoint", checkpoint), ("--plot", plot), ("--report", report_file)]
+        if certificates is not None:
+            check_folder("--certificates", certificates)
+            files = {_proof_file(certificates, kind, place) for place in places}
+            if certificates.exists():
+                outputs += [("--certificates", file) for file in sorted(files)]
+        check_outputs(outputs, {"DATA": data}, force=force)
         if plot is not None:
             from sparsebounds.experiments.style import require_matplotlib
 
             require_matplotlib()
+            _check_picture(plot)
         if report_file is not None:
             from sparsebounds.report import require_report
 
@@ -126,7 +137,7 @@ def path(
         if certificates is not None:
             certificates.mkdir(parents=True, exist_ok=True)
             for point in found:
-                point.certificate.save(certificates / f"{found.kind}={point.place:g}.json")
+                point.certificate.save(_proof_file(certificates, found.kind, point.place))
         if report_file is not None:
             from sparsebounds.cli._report import held_rows, origin
             from sparsebounds.report import report_path
@@ -141,6 +152,11 @@ def path(
     raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
 
 
+def _proof_file(folder: File, kind: str, place: float) -> File:
+    """Where the proof of a point is kept; `kind` is k or l0, or the name of a grid of them."""
+    return folder / f"{kind.removesuffix('s')}={place:g}.json"
+
+
 def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> str:
     """Features that come in, and go, from one point to the next."""
     earlier = set() if before is None else set(before.support.tolist())
@@ -151,7 +167,7 @@ def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> st
 
 
 def _show(program: Program, found: Path) -> None:
-    say(f"[bold]{escape(found.problem)}[/]\n")
+    say(f"{found.problem}\n", style="bold")
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name in (found.kind, "used", "proved bound", "objective", "gap"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -164,8 +180,8 @@ def _show(program: Program, found: Path) -> None:
             str(len(point.support)),
             rounded_down(point.lower),
             rounded_up(point.upper),
-            f"[green]{gap}[/]" if point.status == "optimal" else gap,
-            escape(_changes(program, before, point)),
+            Text(gap, style="green" if point.status == "optimal" else ""),
+            printable(_changes(program, before, point)),
         )
         before = point
     say(table)
@@ -206,12 +222,21 @@ def _record(program: Program, found: Path) -> dict[str, Any]:
     }
 
 
+def _check_picture(plot: File) -> None:
+    """InputError for a kind of picture that is not drawn here."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if plot.suffix.lower().removeprefix(".") not in FigureCanvasBase.get_supported_filetypes():
+        raise InputError(f"--plot {plot}: the name must end in .png, .pdf or .svg.")
+
+
 def _draw(found: Path, plot: File) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
-    figure = found.plot()[0].figure
-    try:
-        figure.savefig(plot, dpi=200)
-    except ValueError as error:
-        raise InputError(f"--plot {plot}: {error}.") from error
+    figure, kind = found.plot()[0].figure, plot.suffix.lower().removeprefix(".")
+    maker = {"png": "Software", "pdf": "Creator", "svg": "Creator"}.get(kind)
+    drawn = io.BytesIO()
+    made = None if maker is None else {maker: f"sparsebounds {__version__}"}
+    figure.savefig(drawn, format=kind, dpi=200, metadata=made)
+    write_atomically(plot, drawn.getvalue())

@@ -16,7 +16,8 @@ from sparsebounds._files import write_atomically
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._model import SavedModel
 from sparsebounds.cli._model_files import load_model
-from sparsebounds.cli._output import OK, check_writable, print_json, progress, sentences, tell
+from sparsebounds.cli._output import OK, print_csv, print_json, progress, sentences, tell
+from sparsebounds.cli._outputs import check_outputs
 
 
 def predict(
@@ -29,6 +30,7 @@ def predict(
         bool,
         typer.Option("--skip-missing", help="Leave the prediction empty where a value is missing."),
     ] = False,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Predict the response of new rows, one line a row, as CSV.
@@ -39,7 +41,7 @@ def predict(
     Example: sparsebounds predict model.json new_patients.csv --out predicted.csv
     """
     with sentences():
-        check_writable(out=out)
+        check_outputs([("--out", out)], {"MODEL": model, "DATA": data}, force=force)
         loaded = load_model(model)
         with progress(f"Reading {data.name}"):
             z, notes = _linear(loaded, data, skip_missing=skip_missing)
@@ -51,7 +53,7 @@ def predict(
     if as_json:
         print_json({"model": str(model), **columns})
     elif out is None:
-        print(_as_csv(columns), end="")
+        print_csv(_as_csv(columns))
     raise typer.Exit(OK)
 
 
@@ -87,7 +89,7 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
                 f"{did_you_mean(name, frame.columns)}"
             )
     count = frame.height  # a model without features needs no column
-    frame = not_a_number_is_missing(frame.select(needed))
+    frame = not_a_number_is_missing(frame[needed])
     refuse_infinite(frame, path)
     unfilled = [column.name for column in recipe.columns if column.fill is None]
     unfilled += [offset] if offset else []

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from sparsebounds._decimals import rounded_down, rounded_up
@@ -14,7 +13,8 @@ from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import sizes
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import OK, bar, check_writable, print_json, say, sentences
+from sparsebounds.cli._output import OK, bar, print_json, say, sentences
+from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def rank(
     ] = None,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Show how much of the data a bound rests on: bounds by the rank of an approximation of X.
@@ -48,7 +49,7 @@ def rank(
     from sparsebounds._rank.arguments import chosen_ranks
 
     with sentences():
-        check_writable(certificate=certificate)
+        check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
         wanted = None if ranks is None else sizes("--ranks", ranks)
         reading = read(data, table.choice())
@@ -74,12 +75,12 @@ def rank(
             }
         )
     else:
-        say(f"[bold]{escape(program.describe())}[/]\n")
+        say(f"{program.describe()}\n", style="bold")
         say(_shown(bounds))
         say(f"\n{_words(bounds)}")
         for note in bounds.notes:
             if note.startswith(("Interrupted", "The time limit")):
-                say(escape(note))
+                say(note)
     raise typer.Exit(OK)
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from sparsebounds._errors import InputError
+from sparsebounds._printable import printable
+from sparsebounds.cli import _options as options
 from sparsebounds.cli._output import BAD_INPUT, bar, errors, say, sentences
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small made data: a test of the machinery.")
     ] = False,
+    force: options.Force = False,
 ) -> None:
     """Run the paper's experiments: a table, findings and figures for each, in a folder of its own.
 
@@ -52,6 +55,8 @@ def reproduce(
         numbers = list(EXPERIMENTS) if which is Which.ALL else [which.value]
         chosen = [EXPERIMENTS[number](quick) for number in numbers]
         for experiment in chosen:
+            if not force:
+                _refuse_strangers_folder(out / experiment.folder)
             check_folder(experiment, out)
     failed = False
     with interruptible() as check:
@@ -68,6 +73,16 @@ def reproduce(
                 raise typer.Exit(INTERRUPTED) from None
     if failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def _refuse_strangers_folder(folder: Path) -> None:
+    """InputError for a folder of other files than those that `reproduce` leaves in it."""
+    ours = all((folder / name).is_file() for name in ("results.csv", "findings.txt"))
+    if folder.is_dir() and any(folder.iterdir()) and not ours:
+        raise InputError(
+            f"--out: the folder {folder} holds files, and sparsebounds did not write them; name "
+            "another folder, or pass --force to write into this one."
+        )
 
 
 def _one(experiment: Experiment, out: Path, check: Callable[[], None]) -> None:
@@ -87,7 +102,7 @@ def _one(experiment: Experiment, out: Path, check: Callable[[], None]) -> None:
 
 def _tell(name: str, done: Done) -> None:
     spent = f"{done.seconds:.1f} s, {done.cpu_seconds:.1f} s of processor time"
-    say(f"[bold]{escape(name)}[/]  [dim]{spent}[/]")
+    say(Text.assemble((name, "bold"), "  ", (spent, "dim")))
     for finding in done.findings:
-        say(f"- {escape(finding)}")
-    say(f"[dim]{escape(', '.join(map(str, done.files)))}[/]\n")
+        say(f"- {finding}")
+    say(f"{printable(', '.join(map(str, done.files)))}\n", style="dim")

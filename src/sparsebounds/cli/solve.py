@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
+from sparsebounds._deadline import Deadline
 from sparsebounds._errors import InputError
 from sparsebounds._scores import predicted, scored
 from sparsebounds.cli import _options as options
@@ -19,12 +18,12 @@ from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, 
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
-    check_writable,
     print_json,
     progress,
     say,
     sentences,
 )
+from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
@@ -50,6 +49,7 @@ def solve(
         Path | None, typer.Option(help="Save the model here, for predict (JSON).")
     ] = None,
     report: options.ReportFile = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find a sparse model and prove how close to the best possible it is.
@@ -64,7 +64,13 @@ def solve(
     from sparsebounds._solve import solve_program
 
     with sentences():
-        check_writable(checkpoint=checkpoint, certificate=certificate, out=out, report=report)
+        outputs = [
+            ("--checkpoint", checkpoint),
+            ("--certificate", certificate),
+            ("--out", out),
+            ("--report", report),
+        ]
+        check_outputs(outputs, {"DATA": data}, force=force)
         if report is not None:
             from sparsebounds.report import require_report
 
@@ -75,23 +81,21 @@ def solve(
         folds.check(size)
         reading = read(data, table.choice())
         parameters = problem.parameters(reading, size)
-        chosen = None
+        deadline, chosen = Deadline.of(time_limit), None
         if folds.cv is not None:
             with progress("Cross-validating"):
-                began, seed = time.perf_counter(), reading.choice.seed
+                seed = reading.choice.seed
                 chosen = chosen_by_folds(
                     parameters, reading.train, folds, size, problem, seed, time_limit
                 )
             parameters = chosen.parameters
-            if time_limit is not None:
-                time_limit = max(time_limit - (time.perf_counter() - began), 1e-3)
         program = parameters.program(reading.train)
         with progress("Solving") as callback:
             solution = solve_program(
                 program,
                 tol,
                 exact=exact,
-                time_limit=time_limit,
+                time_limit=deadline,
                 checkpoint=checkpoint,
                 callback=callback,
             )
@@ -110,9 +114,9 @@ def solve(
     if as_json:
         print_json(run.record())
     else:
-        say(f"[bold]{escape(program.describe())}[/]\n")
+        say(f"{program.describe()}\n", style="bold")
         if chosen is not None:
-            say(f"{escape(chosen.words)}\n")
+            say(f"{chosen.words}\n")
         show_solution(program, solution, tol)
         if reading.held is not None:
             say()

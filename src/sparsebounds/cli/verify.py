@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
@@ -40,5 +39,5 @@ def verify(
         names = ("ok", "lower", "upper", "message")
         print_json({name: getattr(verdict, name) for name in names})
     else:
-        console.print(f"[bold {'green' if verdict.ok else 'red'}]{escape(verdict.message)}[/]")
+        console.print(verdict.message, style=f"bold {'green' if verdict.ok else 'red'}")
     raise typer.Exit(OK if verdict.ok else REFUSED)

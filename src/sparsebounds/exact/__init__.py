@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.dial import Outlook
-from sparsebounds.exact.proof import ExactSearch, Proof
+from sparsebounds.exact.proof import ExactSearch, Proof, proof_of
 from sparsebounds.exact.search import SearchProgress
 
-__all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress"]
+__all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress", "proof_of"]

@@ -63,9 +63,17 @@ class BallBounder(Bounder):
         eta = penalty.multiplier(-start.gradient, self.program.ball)
         tolerance = max(gap, 1e-13 * self.scale)
         found = solve_ball(
-            part, penalty, start, eta, self.program.ball, tolerance, self.scale, lambda: False
+            part,
+            penalty,
+            start,
+            eta,
+            self.program.ball,
+            tolerance,
+            self.scale,
+            deadline=self.deadline,
         )
         self.steps += found.steps
+        self.deadline.require()
         better = np.zeros(self.program.m)
         better[live] = found.dual.point.w
         return better, found.dual.point.b

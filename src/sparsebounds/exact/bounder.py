@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.bounds.many import NodeBounds, States, node_bounds
 from sparsebounds.certificates.tree import dual_vectors
 from sparsebounds.penalties import Penalty
@@ -16,6 +17,10 @@ from sparsebounds.relaxation.smooth import smooth_part
 
 SETTLED = 0.1
 """A node that stays open is solved until its own gap is this part of what is left to prove."""
+
+
+PIECE, LEAST_WIDTH = 1 << 32, 32
+"""Multiplications between two looks at the clock, while columns are read; of so many, at least."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +84,28 @@ class Split:
     w: Vector
 
 
+def require_time(program: Program, count: int, deadline: Deadline) -> None:
+    """TimeUp where there is no time to begin a search on so many features of a program."""
+    products = smooth_part(program).price(count)
+    # Their columns are copied a few times.
+    deadline.require(scan=4.0 * count / program.m, product=products)
+
+
 class Bounder(ABC):
     """The relaxation of a program's nodes, on columns held in memory."""
 
-    def __init__(self, program: Program, price: float) -> None:
-        self.program = program
+    def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
+        """TimeUp where that would not end before the `deadline`, as for what is asked later."""
+        self.program, self.deadline = program, deadline
         self.smooth = smooth_part(program)
         self.columns = program.matrix.columns(np.arange(program.m))
-        self.smooth.add(self.columns)
+        self.smooth.reserve(program.m)
+        width = max(LEAST_WIDTH, PIECE // (program.n * program.m))
+        for at in range(0, program.m, width):
+            columns = self.columns[:, at : at + width]
+            deadline.require(product=self.smooth.price(program.m - at))
+            with deadline.timed("product", self.smooth.price(columns.shape[1])):
+                self.smooth.add(columns)
         self.scale = max(abs(program.null), 1e-300)
         self.price = price
         """What a feature costs, about: the unit of what a split gains."""

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index
-from sparsebounds._checkpoint import CheckpointFile, digest
+from sparsebounds._checkpoint import CheckpointFile, digest, numbers, places
+from sparsebounds._validate import LARGEST
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates.tree import Tree
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.dial import Outlook
-from sparsebounds.exact.tree_arrays import tree_arrays, tree_from
+from sparsebounds.exact.tree_arrays import leaf_states, tree_arrays, tree_from
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 
@@ -85,34 +86,48 @@ class Checkpoint:
 
     def _read(self) -> SearchState | None:
         arrays = self._file.read()
-        try:
-            return None if arrays is None else self._state(arrays)
-        except (ValueError, LookupError, TypeError) as error:
-            raise self._file.refusal("is damaged") from error
+        return None if arrays is None else self._file.read_as(lambda: self._state(arrays))
 
     def _state(self, arrays: dict[str, Any]) -> SearchState:
-        """The state in a file's arrays; ValueError or LookupError where they are not one."""
-        tree = tree_from(arrays)
-        opened = Bounded(**{f.name: arrays[f"open_{f.name}"] for f in fields(Bounded)})
+        """The state in a file's arrays; an error where they are not one."""
+        tree = tree_from(arrays, self.program)
         flaw = tree.flaw(self.program.free, self.program.always)
-        places, w = arrays["places"], arrays["w"]
-        count, m = len(places), len(tree.kept)
-        same = all(len(getattr(opened, f.name)) == count for f in fields(Bounded))
-        if flaw or not same or opened.state.shape != (count, m) or w.shape != (m,):
-            raise ValueError(flaw or "the open nodes do not match the tree")
-        if not np.isin(places, np.setdiff1d(np.arange(tree.size), tree.parent)).all():
-            raise ValueError("an open node is not a leaf of the tree")
-        b, eta = arrays["b_eta"].tolist()
-        value = objective_up(self.program.restricted(tree.kept), w, b)
-        if not np.isfinite(value):
+        if flaw:
+            raise ValueError(flaw)
+        reduced = self.program.restricted(tree.kept)
+        leaves = leaf_states(tree, reduced)
+        opened = Bounded(**{f.name: arrays[f"open_{f.name}"] for f in fields(Bounded)})
+        at = places(arrays["places"], tree.size)
+        count, m = len(at), len(tree.kept)
+        if len(np.unique(at)) < count or opened.state.dtype != np.int8:
+            raise ValueError("the open nodes are not nodes")
+        if opened.state.shape != (count, m):
+            raise ValueError("the open nodes do not match the tree")
+        for node, state in zip(at.tolist(), opened.state, strict=True):
+            if not np.array_equal(leaves[node], state):
+                raise ValueError("an open node is not what the tree says")
+        parts = numbers(opened.w, count, m) * reduced.matrix.norms
+        gradient, level = numbers(opened.gradient, count, m), numbers(opened.b, count)
+        if any(np.any(np.abs(part) > LARGEST) for part in (parts, gradient, level)):
+            raise ValueError("an open node has numbers that no solution has")
+        lower = opened.lower
+        if lower.dtype != np.float64 or lower.shape != (count,) or not np.all(lower < np.inf):
+            raise ValueError("the bounds of the open nodes are none")
+        w, (b, eta) = numbers(arrays["w"], m), arrays["b_eta"].tolist()
+        value = objective_up(reduced, w, b)
+        if not np.isfinite(value) or np.isinf(eta):
             raise ValueError("the model does not obey the constraints")
-        nodes, steps, failures = arrays["counts"].tolist()
+        nodes, steps, failures = places(arrays["counts"], 1 << 62, -(1 << 62)).tolist()
         closed, seconds, price, *outlook = arrays["numbers"].tolist()
+        if nodes < 1 or steps < 0 or np.isnan(closed) or not 0.0 <= seconds < np.inf:
+            raise ValueError("a count or a time is none")
+        if not 0.0 < price < np.inf:
+            raise ValueError("the price of a feature is none")
         return SearchState(
             tree=tree,
             model=Model(value, w, b, eta),
             open=opened,
-            places=places,
+            places=at,
             closed=closed,
             nodes=nodes,
             steps=steps,

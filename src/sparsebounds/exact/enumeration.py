@@ -12,7 +12,6 @@ no rounding can lose it. The cutoff falls as better models turn up, so a node on
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -20,6 +19,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from sparsebounds._array import Mask, Vector
+from sparsebounds._deadline import Deadline, TimeUp
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.models import Model, refit
@@ -135,7 +135,7 @@ class Enumeration:
         report: Callable[[NearProgress], None] | None = None,
     ) -> None:
         """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it."""
-        began = time.perf_counter()
+        clock = Deadline()
         try:
             while self.unseen < np.inf and not stop():
                 chosen = self._choice()
@@ -144,8 +144,8 @@ class Enumeration:
                 for node in chosen:
                     del self._open[node]
                 if report is not None:
-                    report(self._progress(time.perf_counter() - began))
-        except KeyboardInterrupt:
+                    report(self._progress(clock.seconds))
+        except (KeyboardInterrupt, TimeUp):
             # Wherever it came, the nodes are all there; their order may not be.
             self._queue = sorted((lower, node) for node, (lower, _) in self._open.items())
             raise

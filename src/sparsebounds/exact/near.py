@@ -20,20 +20,19 @@ model gives `upper`.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from sparsebounds._array import Vector
+from sparsebounds._deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._errors import InputError
 from sparsebounds.bounds import dual_point_at, null_up
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.exact.ball import BallBounder
-from sparsebounds.exact.bounder import Bounder
+from sparsebounds.exact.bounder import Bounder, require_time
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
 from sparsebounds.exact.ridge import RidgeBounder
@@ -47,13 +46,15 @@ LEAST_TOL = 1e-12
 """Below this the cutoff itself is rounded."""
 
 
+# Overflow far from the solution is an infinite value, not news for the user.
+@np.errstate(all="ignore")
 def near_optimal(
     program: Program,
     eps: float,
     *,
     max_supports: int = 1000,
     tol: float = 1e-9,
-    time_limit: float | None = None,
+    time_limit: Limit = None,
     node_limit: int | None = None,
     callback: Callable[[Progress | NearProgress], None] | None = None,
 ) -> NearOptimal:
@@ -66,20 +67,15 @@ def near_optimal(
     """
     _check(eps, max_supports, tol, node_limit)
     program.require_convex("near_optimal")
-    started = time.perf_counter()
-    deadline = math.inf if time_limit is None else started + time_limit
+    deadline = Deadline.of(time_limit)
     most_nodes = math.inf if node_limit is None else node_limit
-
-    def late() -> bool:
-        return time.perf_counter() > deadline
-
     with warnings.catch_warnings():
         # Short of its own tolerance the relaxation is still a bound.
         warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, 1e-6, time_limit=time_limit, callback=callback)
-    model = Search(program, relaxed).run(late)
-    neighbourhood = Neighbourhood(program, relaxed, model, eps, tol)
-    reason = "Ctrl-C"
+        relaxed = relax(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
+    model = Search(program, relaxed, deadline=deadline).run()
+    neighbourhood = Neighbourhood(program, relaxed, model, eps, tol, deadline)
+    reason = ""
 
     def stop() -> bool:
         nonlocal reason
@@ -87,29 +83,37 @@ def near_optimal(
             reason = f"max_supports={max_supports}"
         elif neighbourhood.nodes >= most_nodes:
             reason = f"node_limit={node_limit}"
-        elif late():
+        elif deadline.late():
             reason = f"time_limit={time_limit}"
         else:
             return False
         return True
 
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         neighbourhood.run(stop, callback)
-    return neighbourhood.result(max_supports, reason, time.perf_counter() - started)
+    except TimeUp:
+        reason = f"time_limit={time_limit}"
+    except KeyboardInterrupt:
+        reason = "Ctrl-C"
+    return neighbourhood.result(max_supports, reason, deadline.seconds)
 
 
 class Neighbourhood:
     """The supports near the optimum, searched on the features that the relaxation leaves."""
 
     def __init__(
-        self, program: Program, relaxed: Relaxation, model: Model, eps: float, tol: float
+        self,
+        program: Program,
+        relaxed: Relaxation,
+        model: Model,
+        eps: float,
+        tol: float,
+        deadline: Deadline,
     ) -> None:
-        self.program, self.eps, self.tol = program, eps, tol
+        self.program, self.eps, self.tol, self.deadline = program, eps, tol, deadline
         self.search: Enumeration | None = None
         self.relaxed, self.model = relaxed, model
         self.kept = np.flatnonzero(~program.never)
-        if program.free.any():
-            self.search = self._reduced_search()
 
     def _reduced_search(self) -> Enumeration:
         """The search, without the features that no support below the cutoff can have."""
@@ -125,10 +129,12 @@ class Neighbourhood:
             # A search over no feature at all would have no matrix: one stays.
             gone[np.flatnonzero(program.free)[0]] = False
         self.kept = np.flatnonzero(~(gone | program.never))
+        require_time(program, len(self.kept), self.deadline)
         reduced = _lifted(program.restricted(self.kept), level)
         kind: type[Bounder] = RidgeBounder if program.ball is None else BallBounder
         inside = Model(model.value, model.w[self.kept], model.b, model.eta)
-        return Enumeration(reduced, kind(reduced, np.inf), inside, self._excess, relaxed.lower)
+        bounder = kind(reduced, np.inf, self.deadline)
+        return Enumeration(reduced, bounder, inside, self._excess, relaxed.lower)
 
     @property
     def nodes(self) -> int:
@@ -137,9 +143,9 @@ class Neighbourhood:
 
     def run(self, stop: Callable[[], bool], report: Callable[[NearProgress], None] | None) -> None:
         """Search until done or stopped."""
-        if self.search is not None and not stop():
-            if self.search.nodes == 0:
-                self.search.start(self.relaxed.w[self.kept], self.relaxed.b)
+        if self.program.free.any() and not stop():
+            self.search = self._reduced_search()
+            self.search.start(self.relaxed.w[self.kept], self.relaxed.b)
             self.search.run(stop, report)
 
     def listed(self) -> list[Found]:
@@ -155,13 +161,14 @@ class Neighbourhood:
         """What was found, and what is proved about it."""
         program = self.program
         found = sorted(self.listed(), key=lambda one: one.model.value)
-        unseen, lower, best = math.inf, self.relaxed.lower, self.model
+        lower, best = self.relaxed.lower, self.model
+        unseen = lower if program.free.any() else math.inf
         if self.search is not None:
             unseen, lower = self.search.unseen, max(lower, self.search.lower)
             best = self._whole(self.search.incumbent)
         complete = unseen == math.inf and len(found) <= most
         models = [self._whole(one.model) for one in found[:most]]
-        if self.search is None:
+        if not program.free.any():
             models = [refit(program, np.zeros(0, dtype=np.int64))]
         elif not complete and not any(np.array_equal(best.support, one.support) for one in models):
             models = [best, *models[: most - 1]]

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.bounds.forcing import forced_bounds
-from sparsebounds.certificates.tree import Tree, tree_bound
+from sparsebounds.certificates.tree import Tree, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.ball import BallBounder
+from sparsebounds.exact.bounder import require_time
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.dial import Outlook
 from sparsebounds.exact.ridge import RidgeBounder
@@ -27,9 +29,13 @@ MARGIN = 0.99
 """Part of the tolerance that the search uses: the rest is for rounding."""
 
 
+SAMPLE = 256
+"""Nodes that are enough to tell how long it takes to prove one."""
+
+
 @dataclass(frozen=True)
 class Proof:
-    """The best model found by the search, its tree, and the bound that the tree proves."""
+    """The best model found by the search, its tree, and the bound that it may claim."""
 
     model: Model
     tree: Tree
@@ -42,6 +48,24 @@ class Proof:
     outlook: Outlook
 
 
+def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
+    """What a saved search proves, where there is no time to go on with it."""
+    w = np.zeros(program.m)
+    w[saved.tree.kept] = saved.model.w
+    found = Model(saved.model.value, w, saved.model.b, saved.model.eta)
+    with np.errstate(all="ignore"):
+        lower = tree_bound(program, saved.tree, claim=True)
+    return Proof(
+        model=found if found.value < model.value else model,
+        tree=saved.tree,
+        lower=lower,
+        nodes=saved.nodes,
+        open=len(saved.places),
+        newton_steps=saved.steps,
+        outlook=saved.outlook,
+    )
+
+
 class ExactSearch:
     """The search on the features that the relaxation leaves in doubt, or one taken up again."""
 
@@ -52,14 +76,22 @@ class ExactSearch:
         model: Model,
         tol: float,
         saved: SearchState | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
-        self.program = program
+        """TimeUp where there is no time for a first node."""
+        self.program, self.deadline = program, deadline
+        self._tried = 0
+        """Nodes whose proof has been timed."""
+
         self.removal = relaxed.point.t if saved is None else saved.tree.removal
         self.kept = self._in_doubt(relaxed, model) if saved is None else saved.tree.kept
+        require_time(program, len(self.kept), deadline)
         self.reduced = program.restricted(self.kept)
         price = self._price(relaxed, model) if saved is None else saved.price
         ridge = program.ball is None
-        bounder = (RidgeBounder if ridge else BallBounder)(self.reduced, price)
+        bounder = (RidgeBounder if ridge else BallBounder)(
+            self.reduced, price, deadline.before(scan=2)
+        )
 
         def slack(upper: float) -> float:
             return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
@@ -79,14 +111,16 @@ class ExactSearch:
 
     def run(
         self,
-        stop: Callable[[], bool],
+        stop: Callable[[], bool] = lambda: False,
         node_limit: float = np.inf,
         report: Callable[[SearchProgress], None] | None = None,
         checkpoint: Checkpoint | None = None,
         better: Callable[[], Model] | None = None,
         half: Callable[[], bool] = lambda: False,
     ) -> Proof:
-        """Search until done or stopped; Ctrl-C stops it. The proof holds wherever it stops.
+        """Search until done, stopped, or in time for the proof; Ctrl-C stops it.
+
+        The proof holds wherever it stops.
 
         `better` is asked for a model, once: after LONG nodes, for the search; else when it is
         `half` over or stopped, for the answer alone, so that the nodes do not depend on time.
@@ -94,21 +128,26 @@ class ExactSearch:
 
         def batch_done(now: SearchProgress) -> None:
             if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self.state())
+                self._save(checkpoint)
             if report is not None:
                 report(now)
+
+        def late() -> bool:
+            self._try_proof()
+            self.search.bounder.deadline = self._in_time(checkpoint)
+            return self.search.bounder.deadline.late() or stop()
 
         other: Model | None = None
         with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
             first = min(node_limit, LONG)
-            self.search.run(lambda: stop() or half(), first, batch_done)
-            if better is not None and self.open and not stop():
+            self.search.run(lambda: late() or half(), first, batch_done)
+            if better is not None and self.open and not late():
                 other = better()
                 if self.search.nodes >= LONG:
                     self._offer(other)
-            self.search.run(stop, node_limit, batch_done)
+            self.search.run(late, node_limit, batch_done)
         if checkpoint is not None:
-            checkpoint.save(self.state())
+            self._save(checkpoint)
         try:
             return self.proof(other)
         except KeyboardInterrupt:
@@ -146,7 +185,32 @@ class ExactSearch:
     def proof(self, other: Model | None = None) -> Proof:
         """What the tree proves as it stands, and the best model, or `other` if that is better."""
         with np.errstate(all="ignore"):
-            return self._proof(other, tree_bound(self.program, self._tree(), self._proved))
+            tree = self._tree()
+            removal = removal_bound(self.program, tree, claim=True)
+            return self._proof(other, min(removal, self._nodes_bound(tree)))
+
+    def _nodes_bound(self, tree: Tree) -> float:
+        proved = self.search.record.proved
+        columns = self.search.bounder.columns
+        return nodes_bound(self.reduced, columns, tree, proved, claim=True)
+
+    def _try_proof(self) -> None:
+        """Prove the first nodes, now and then, to know how long it takes to prove them all."""
+        nodes, record = self.search.nodes // 4, self.search.record
+        if self.deadline.limited and self._tried < SAMPLE and nodes >= 4 * self._tried:
+            tree = record.tree(self.kept, self.removal, record.whole(nodes // 2))
+            self._tried = tree.size
+            with self.deadline.timed("node", tree.size):
+                self._nodes_bound(tree)
+
+    def _in_time(self, checkpoint: Checkpoint | None) -> Deadline:
+        """The deadline, less what it takes to save and to prove the tree."""
+        nodes = self.search.nodes
+        return self.deadline.before(scan=1, node=nodes, save=0 if checkpoint is None else nodes)
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        with self.deadline.timed("save", self.search.nodes):
+            checkpoint.save(self.state())
 
     def _proof(self, other: Model | None, lower: float) -> Proof:
         found = self.search.incumbent
@@ -160,10 +224,6 @@ class ExactSearch:
             newton_steps=self.search.bounder.steps,
             outlook=self.search.outlook,
         )
-
-    @property
-    def _proved(self) -> dict[int, float]:
-        return self.search.record.proved
 
     def _tree(self) -> Tree:
         return self.search.record.tree(self.kept, self.removal)

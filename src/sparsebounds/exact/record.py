@@ -60,6 +60,12 @@ class Record:
     def splits(self) -> int:
         return len(self.parent)
 
+    def whole(self, splits: int) -> int:
+        """So many splits, or the few more that end a chain: its inner nodes have no bound."""
+        while splits and None in self.duals[2 * splits - 1 : 2 * splits + 1]:
+            splits += 1
+        return splits
+
     def forget(self, splits: int) -> None:
         """Back to the first so many splits."""
         del self.parent[splits:], self.feature[splits:]
@@ -67,22 +73,25 @@ class Record:
         self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
         self.proved = {node: bound for node, bound in self.proved.items() if node <= 2 * splits}
 
-    def tree(self, kept: Index, removal: Vector) -> Tree:
-        """The proof."""
-        parts = [_NOTHING if dual is None else dual for dual in self.duals]
-        sizes = [-1 if dual is None else len(dual[0]) for dual in self.duals]
+    def tree(self, kept: Index, removal: Vector, splits: int | None = None) -> Tree:
+        """The proof, or what it was after so many splits."""
+        splits = self.splits if splits is None else splits
+        nodes = 1 + 2 * splits
+        parts = [_NOTHING if dual is None else dual for dual in self.duals[:nodes]]
+        sizes = [-1 if dual is None else len(dual[0]) for dual in self.duals[:nodes]]
+        fixed = self.fixed[:nodes]
         return Tree(
             kept=kept,
             removal=removal,
-            parent=np.array(self.parent, dtype=np.int64),
-            feature=np.array(self.feature, dtype=np.int64),
+            parent=np.array(self.parent[:splits], dtype=np.int64),
+            feature=np.array(self.feature[:splits], dtype=np.int64),
             counts=np.array(sizes, dtype=np.int64),
             support=np.concatenate([part[0] for part in parts]),
             values=np.concatenate([part[1] for part in parts]),
             intercept=np.array([part[2] for part in parts]),
-            fixed_counts=np.array([len(fixed) for fixed in self.fixed], dtype=np.int64),
-            fixed=np.concatenate(self.fixed),
-            shifts=dict(self.shifts),
+            fixed_counts=np.array([len(some) for some in fixed], dtype=np.int64),
+            fixed=np.concatenate(fixed),
+            shifts={node: shift for node, shift in self.shifts.items() if node < nodes},
         )
 
     @classmethod

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
 from sparsebounds.exact.piece import Piece
@@ -17,7 +18,8 @@ from sparsebounds.exact.shift import Shifter
 from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton, newton_point
-from sparsebounds.relaxation.smooth import GramPart, SmoothPoint, SmoothPoints
+from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
+from sparsebounds.relaxation.smooth import GramPart
 
 QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
@@ -33,8 +35,8 @@ PROXIMAL = 1e-9
 class RidgeBounder(Bounder):
     """k + ridge and l0 + ridge, every loss."""
 
-    def __init__(self, program: Program, price: float) -> None:
-        super().__init__(program, price)
+    def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
+        super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
         self.shifter = Shifter(program, self.columns, gram)
         self._h = h = program.penalty()
@@ -104,7 +106,10 @@ class RidgeBounder(Bounder):
         pieces = self._many(state).patterns(points.w - step * points.gradient, step)
         for i, pattern in enumerate(pieces):
             self.steps += 1
-            trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
+            size = len(pattern.active) ** 2
+            self.deadline.require(newton=size)
+            with self.deadline.timed("newton", size):
+                trial = newton_point(self.smooth, points.row(i), pattern, proximal[i])
             if trial is not None:
                 w[i], made[i] = trial[0], True
         return np.where(program.positive, np.maximum(w, 0.0), w), made
@@ -215,6 +220,8 @@ class RidgeBounder(Bounder):
         slack = (upper - nodes.lower[row]) / self.price
         if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
             return None
+        # A few factorisations, or products, of the whole.
+        self.deadline.require(product=2.0 * count**3)
         u = self.weights(nodes, row)
         found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
         self.shifter.learn(found is not None)
@@ -233,6 +240,7 @@ class RidgeBounder(Bounder):
         step = 1.0 / np.maximum(metric, 1e-290)
         pattern = self.penalty(state).pattern(w - step * point.gradient, step)
         active, count = pattern.active, len(pattern.active)
+        self.deadline.require(newton=2 * count**2)
         matrix, right = self.smooth.system(point, active)
         right[:count] -= pattern.linear
         diagonal = np.einsum("ii->i", matrix)
@@ -258,9 +266,11 @@ class RidgeBounder(Bounder):
             1e-13 * self.scale,
             self.scale,
             most_steps=STEPS,
+            deadline=self.deadline,
             enough=enough,
         )
         self.steps += found.steps
+        self.deadline.require()
         return found.best
 
     def _gains(self, gradient: Vector) -> Vector:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import Deadline, TimeUp
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.checkpoint import SearchState
@@ -106,19 +106,25 @@ class BranchAndBound:
         node_limit: float = np.inf,
         report: Callable[[SearchProgress], None] | None = None,
     ) -> None:
-        """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it."""
-        began = time.perf_counter() - self.seconds
+        """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it.
+
+        So does a batch of nodes that would not end before the bounder's deadline.
+        """
+        clock = Deadline()
+        earlier = self.seconds
         while self._close_open() and not stop() and self.nodes < node_limit:
             assert self.open is not None
             before = self.record.splits, self.closed, self.nodes, self.bounder.memory
             try:
                 self._expand()
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, TimeUp) as end:
                 # Half a batch proves nothing: back to where it began.
                 splits, self.closed, self.nodes, self.bounder.memory = before
                 self.record.forget(splits)
+                if isinstance(end, TimeUp):
+                    return
                 raise
-            self.seconds = time.perf_counter() - began
+            self.seconds = earlier + clock.seconds
             if report is not None:
                 report(self.progress())
 

@@ -49,7 +49,7 @@ class Shifter:
     def __init__(self, program: Program, columns: Vector, gram: Vector | None) -> None:
         self.program = program
         self.failures = 0
-        self._proofs = None if gram is None else ShiftedBounds(program, columns, gram)
+        self._proofs = None if gram is None else ShiftedBounds(program, columns, gram, claim=True)
 
     def worthwhile(self, count: int, slack: float) -> bool:
         """Whether to try with so many features left and so many prices to prove."""

@@ -39,6 +39,9 @@ class Loss(ABC):
     convex: ClassVar[bool] = True
     """Whether the loss is convex in z; where not, it is a `NonConvexLoss` and has envelopes."""
 
+    residual: ClassVar[bool] = False
+    """Whether it is a function of z - y: then y and the intercept may move together."""
+
     portable: ClassVar[bool] = True
     """Whether it takes arrays of every library; else those of NumPy alone."""
 

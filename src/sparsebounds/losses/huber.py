@@ -23,6 +23,7 @@ class Huber(Loss):
     delta: float = 1.35
 
     name: ClassVar[str] = "huber"
+    residual: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:

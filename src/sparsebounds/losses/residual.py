@@ -30,6 +30,7 @@ class ResidualLoss(CoreLoss):
 
     c: float
 
+    residual: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:

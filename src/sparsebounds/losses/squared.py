@@ -14,6 +14,7 @@ class Squared(Loss):
     """Least squares, for a real response."""
 
     name: ClassVar[str] = "squared"
+    residual: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
 
     def value(self, y: Array, z: Array) -> Array:

@@ -85,8 +85,26 @@ class RowTerms:
         kept = [_cut(np.maximum(term, 0.0), self.most) for term in free]
         return RowSums(np.stack(fixed), np.stack(kept), self.most)
 
+    def of_entries(
+        self, shape: tuple[int, int], row: Index, place: Index, column: Index, values: Vector
+    ) -> RowSums:
+        """The sums over some rows of a sparse matrix, without layers.
+
+        Each stored entry has a row and a place within it; there are as many as `shape` says.
+        """
+        inside, free = self.always[column], self.chosen[column]
+        terms = self._rated(values, column)
+        size = np.abs(values * self.center[column])
+        fixed = [np.bincount(row[inside], term[inside], shape[0]) for term in (*terms, size)]
+        block = np.zeros((3, *shape))
+        for i, term in enumerate(terms):
+            block[i, row, place] = np.where(free, np.maximum(term, 0.0), 0.0)
+        return RowSums(np.stack(fixed), _cut(block, self.most), self.most)
+
     def _terms(self, block: Vector, some: Mask) -> tuple[Vector, Vector, Vector]:
-        part = block[:, some]
+        return self._rated(block[:, some], some)
+
+    def _rated(self, part: Vector, some: Mask | Index) -> tuple[Vector, Vector, Vector]:
         shift, slack = part * self.center[some], np.abs(part) * self.error[some]
         return shift + slack, slack - shift, part * part / self.curvature[some]
 
@@ -136,6 +154,6 @@ def _cut(terms: Vector, most: int | None) -> Vector:
     if most is None:
         return np.asarray(np.sum(terms, axis=-1, keepdims=True))
     cut = terms.shape[-1] - most
-    if cut <= 0 or most == 0:
+    if cut <= 0 or most == 0 or not terms.any():
         return terms[..., max(cut, 0) :]
     return np.partition(terms, cut, axis=-1)[..., cut:]

@@ -11,16 +11,19 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._memory import byte_count, check_room
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
 from sparsebounds.matrices.parquet import ParquetStorage
 from sparsebounds.matrices.placing import on_dask, on_device
-from sparsebounds.matrices.sizes import byte_count
 from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage, check_open
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
 ON_DISK = ("zarr", "h5py")
 """Libraries whose arrays lie in files."""
+
+VECTORS = 32
+"""Bytes that the least of work takes for a row, or a column: four vectors."""
 
 
 def open_matrix(
@@ -98,6 +101,11 @@ def storage_of(array: Any) -> Storage:
     check_dimensions(len(array.shape))
     check_kind(np.dtype(array.dtype))
     check_shape(tuple(array.shape))
+    check_room(
+        f"Vectors as long as the rows and columns of X, whose shape is {tuple(array.shape)},",
+        VECTORS * sum(array.shape),
+        "pass fewer rows or columns",
+    )
     return MappedStorage(array) if isinstance(array, np.ndarray) else ChunkedStorage(array)
 
 

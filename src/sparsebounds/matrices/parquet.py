@@ -20,7 +20,7 @@ class ParquetStorage(Storage):
     def __init__(self, path: Path) -> None:
         import polars as pl
 
-        self._path, self._scan = path, pl.scan_parquet(path)
+        self._path, self._scan = path, pl.scan_parquet(path, glob=False)
         kinds = self._scan.collect_schema()
         self.names: tuple[str, ...] = tuple(kinds)
         number = {name: kind.is_numeric() or kind == pl.Boolean for name, kind in kinds.items()}
@@ -41,11 +41,11 @@ class ParquetStorage(Storage):
         return self.take(rows, np.arange(cols.start, cols.stop))
 
     def take(self, rows: slice, index: Index) -> Block:
-        import polars as pl
+        import polars.selectors as cs
 
-        # polars names each column once.
+        # polars names each column once; to `col`, '*' and '^...$' are patterns.
         once, places = np.unique(index, return_inverse=True)
-        wanted = self._scan.select(pl.col([self.names[j] for j in once]).cast(self._kind))
+        wanted = self._scan.select(cs.by_name([self.names[j] for j in once]).cast(self._kind))
         frame = wanted.slice(rows.start, rows.stop - rows.start).collect()
         block = frame.to_numpy(order="fortran")
         return block if len(once) == len(index) and np.all(np.diff(index) > 0) else block[:, places]

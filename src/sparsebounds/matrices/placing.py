@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._errors import InputError
+from sparsebounds._memory import in_words
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
-from sparsebounds.matrices.sizes import in_words
 from sparsebounds.matrices.storage import Block, Storage
 from sparsebounds.matrices.stored import StoredMatrix
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds.matrices.base import Matrix, norms_from_squares
+from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
+from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words, words
 
 
@@ -67,6 +68,32 @@ class SparseMatrix(Matrix):
     def project(self, basis: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray((self._csc.T @ basis).T)
+
+    def largest(self, terms: RowTerms) -> RowSums:
+        if terms.layers:
+            return super().largest(terms)
+        self.passes += 1.0
+        csr, n = self._csc.tocsr(), self.shape[0]
+        counts = np.diff(csr.indptr)
+        kept = 1 if terms.most is None else min(terms.most, int(np.max(counts, initial=0)))
+        total = RowSums(np.zeros((4, n)), np.zeros((3, n, kept)), terms.most)
+        # Rows of about the same length together: little is filled up with zeros.
+        order, first = np.argsort(counts, kind="stable"), 0
+        while first < n:
+            sizes = counts[order[first:]]
+            fits = sizes * np.arange(1, len(sizes) + 1) <= PART
+            last = first + max(1, int(np.count_nonzero(fits)))
+            rows, sizes = order[first:last], sizes[: last - first]
+            row = np.repeat(np.arange(len(rows)), sizes)
+            place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            at = csr.indptr[rows][row] + place
+            found = terms.of_entries(
+                (len(rows), int(sizes[-1])), row, place, csr.indices[at], csr.data[at]
+            )
+            total.fixed[:, rows] = found.fixed
+            total.kept[:, rows, : found.kept.shape[2]] = found.kept
+            first = last
+        return total
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0

@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from sparsebounds._array import Index, Mask
 from sparsebounds._errors import InputError
+from sparsebounds._memory import in_words
 from sparsebounds.matrices.ahead import ahead
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.progress import Meter
-from sparsebounds.matrices.sizes import in_words
 from sparsebounds.matrices.storage import Block, Storage
 
 MEMORY = 1 << 30

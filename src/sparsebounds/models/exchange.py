@@ -34,6 +34,19 @@ class Quadratic:
     price: Vector
     positive: Mask
 
+    def in_units(self) -> Quadratic:
+        """The same with every feature in units in which it has curvature 1.
+
+        An idle ball, or a ridge that rounding swallows, leaves nothing to divide by: the least
+        ridge is 1e-12 of the curvature.
+        """
+        curvature = np.diagonal(self.hessian) + np.fmax(self.ridge, 0.0)
+        unit = 1.0 / np.sqrt(np.fmax(curvature, 1e-300))
+        ridge = np.fmax(unit * self.ridge * unit, 1e-12)
+        hessian = unit[:, None] * self.hessian * unit
+        return Quadratic(hessian, unit * self.linear, ridge, self.price, self.positive)
+
+    @np.errstate(all="ignore")
     def value(self, inside: Index) -> float:
         """The least of q on a support, its prices included; 0 for none."""
         matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
@@ -41,12 +54,14 @@ class Quadratic:
         fit = -0.5 * float(linear @ np.linalg.solve(matrix, linear)) if len(inside) else 0.0
         return fit + float(np.sum(self.price[inside]))
 
+    @np.errstate(all="ignore")
     def least(self) -> float:
         """The smallest change that counts."""
         alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
         return LEAST * float(np.max(alone, initial=0.0))
 
 
+@np.errstate(all="ignore")
 def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
     """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
     reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
@@ -68,6 +83,8 @@ class Around:
     schur: Vector
 
 
+# Overflow on columns of extreme scales makes a change infinite or NaN: such moves are not made.
+@np.errstate(all="ignore")
 def around(model: Quadratic, inside: Index, fixed: Mask) -> Around:
     """One factorisation for all moves from a support."""
     H, ridge = model.hessian, model.ridge
@@ -102,6 +119,7 @@ class Move:
     change: float
 
 
+@np.errstate(all="ignore")
 def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int) -> list[Move]:
     """The most promising moves from a support, best first, ties by position.
 

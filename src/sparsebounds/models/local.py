@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
 from sparsebounds.models.search import WIDTH, Search, pool_of
@@ -36,24 +37,26 @@ GROWN = 2
 class LocalSearch(Search):
     """Search over supports and starts, for a program with a non-convex loss."""
 
-    def __init__(self, program: Program, relaxed: Relaxation) -> None:
+    def __init__(self, program: Program, relaxed: Relaxation, deadline: Deadline = NEVER) -> None:
         loss = program.loss
         assert isinstance(loss, NonConvexLoss)
         self._surrogates = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RelaxationWarning)
             for convex in loss.surrogates():
+                if deadline.late(scan=2):
+                    break
                 posed = program.with_loss(convex)
-                self._surrogates.append((posed, relax(posed, 1e-4)))
+                self._surrogates.append((posed, relax(posed, 1e-4, time_limit=deadline)))
         self._near: list[Vector] = []
-        super().__init__(program, relaxed)
+        super().__init__(program, relaxed, deadline=deadline)
         pools = [pool_of(posed, found) for posed, found in self._surrogates]
-        if not pools:
+        if not pools and not deadline.late(scan=4):
             pools.append(self._strongest())
         self._widen(np.unique(np.concatenate([self.pool, *pools])))
 
-    def run(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
-        with self._until(stop, goal) as enough:
+    def run(self, goal: float = -np.inf) -> Model:
+        with self._until(goal) as enough:
             ends: list[Model] = []
             for z in self._predictions(enough):
                 if enough():
@@ -65,10 +68,12 @@ class LocalSearch(Search):
                 self.improve(model.support, enough)
         return self.incumbent
 
-    def refined(self, relaxed: Relaxation, stop: Callable[[], bool]) -> Model:
+    def refined(self, relaxed: Relaxation) -> Model:
         """The best model once another relaxed point was a start as well."""
-        self._widen(np.union1d(self.pool, np.flatnonzero(relaxed.w)))
-        self.reweighted(self._columns @ relaxed.w[self.pool] + relaxed.b, stop)
+        with self._until(-np.inf) as enough:
+            if not enough():
+                self._widen(np.union1d(self.pool, np.flatnonzero(relaxed.w)))
+                self.reweighted(self._columns @ relaxed.w[self.pool] + relaxed.b, enough)
         return self.incumbent
 
     def reweighted(self, z: Vector, stop: Callable[[], bool]) -> Model:
@@ -124,7 +129,7 @@ class LocalSearch(Search):
         for posed, found in self._surrogates:
             if stop():
                 return
-            model = Search(posed, found).run(stop)
+            model = Search(posed, found, deadline=self.deadline).run()
             fits.append((model.w, model.b))
         for w, b in fits:
             yield self._columns @ w[self.pool] + b

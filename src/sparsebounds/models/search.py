@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import NEVER, Deadline, TimeUp
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.penalties import level_set
@@ -51,8 +52,15 @@ class Search:
     first. The beam then goes on from them, and there are fewer restarts: they were made there.
     """
 
-    def __init__(self, program: Program, relaxed: Relaxation, known: Sequence[Index] = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        relaxed: Relaxation,
+        known: Sequence[Index] = (),
+        deadline: Deadline = NEVER,
+    ) -> None:
         self.program, self.relaxed, self.known = program, relaxed, list(known)
+        self.deadline = deadline
         pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
         self.pool = np.unique(np.concatenate((pool, *self.known))).astype(np.int64)
         self.fixed = ~program.free[self.pool]
@@ -81,12 +89,12 @@ class Search:
         squared = program.loss.name == "squared" and program.ball is None
         return squared and not program.positive.any()
 
-    def run(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
+    def run(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation, the beam and perturbations of the best.
 
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
-        with self._until(stop, goal) as enough:
+        with self._until(goal) as enough:
             for start in self._starts(enough):
                 if enough():
                     break
@@ -99,12 +107,12 @@ class Search:
                     self.improve(support, enough)
         return self.incumbent
 
-    def quick(self, stop: Callable[[], bool] = lambda: False, goal: float = -np.inf) -> Model:
+    def quick(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation's largest features; ends as `run` does.
 
         In the k forms from the beam too: with a size to keep, descents are stuck more often.
         """
-        with self._until(stop, goal) as enough:
+        with self._until(goal) as enough:
             starts: Iterator[Index] = iter(candidate_supports(self.program, self.relaxed))
             if self.program.k is not None:
                 starts = itertools.chain(starts, self._grown(enough))
@@ -115,12 +123,18 @@ class Search:
         return self.incumbent
 
     @contextlib.contextmanager
-    def _until(self, stop: Callable[[], bool], goal: float) -> Iterator[Callable[[], bool]]:
-        """Whether the work is to end; Ctrl-C ends it too."""
+    def _until(self, goal: float) -> Iterator[Callable[[], bool]]:
+        """Whether the work is to end; Ctrl-C ends it too, and so does a quadratic too many."""
         try:
-            yield lambda: stop() or self.incumbent.value <= goal
+            yield lambda: self.deadline.late() or self.incumbent.value <= goal
         except KeyboardInterrupt:
             self.interrupted = True
+        except TimeUp:
+            # There is time for the models that the relaxation suggests, if not to improve them.
+            for start in candidate_supports(self.program, self.relaxed):
+                if len(start) > LARGE or self.deadline.late():
+                    break
+                self.model(start)
 
     def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
         """Go from a support to a local optimum, or to where an earlier descent came by."""
@@ -258,27 +272,27 @@ class Search:
         """The loss around (w, b), on the pool, with the intercept eliminated."""
         return self._quadratic_at(self._columns @ w[self.pool] + b, b, eta)
 
+    @np.errstate(all="ignore")
     def _quadratic_at(self, z: Vector, b: float, eta: float) -> Quadratic:
         """The same at predictions z, of which b is the intercept."""
+        size = float(self._columns.size) * self._columns.shape[1]
+        self.deadline.require(product=size)
+        with self.deadline.timed("product", size):
+            return self._formed(z, b, eta)
+
+    def _formed(self, z: Vector, b: float, eta: float) -> Quadratic:
         program, A = self.program, self._columns
         most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
         bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         a = program.F.gradient(z)
-        weighted = A * bend[:, None]
-        hessian: Vector = A.T @ weighted
-        linear = weighted.T @ (z - b) - A.T @ a
         if program.fit_intercept:
-            mean, mass = weighted.sum(axis=0), float(bend.sum())
-            level = float(bend @ (z - b) - a.sum()) / mass
-            hessian = hessian - np.outer(mean, mean) / mass
-            linear = linear - mean * level
-        ridge = np.full(len(self.pool), eta)
-        if program.ball is None:
-            ridge = program.ridges[self.pool]
-        # An idle ball, or a ridge that rounding swallows, leaves nothing to divide by.
-        ridge = np.fmax(ridge, np.fmax(1e-12 * np.diagonal(hessian), 1e-300))
+            # Centred before they are multiplied: a mean of 1e8 would drown what matters.
+            A = A - bend @ A / bend.sum()
+        hessian: Vector = A.T @ (A * bend[:, None])
+        linear = A.T @ (bend * (z - b) - a)
+        ridge = program.ridges[self.pool] if program.ball is None else np.full(len(self.pool), eta)
         prices, positive = program.prices[self.pool], program.positive[self.pool]
-        return Quadratic(hessian, linear, ridge, prices, positive)
+        return Quadratic(hessian, linear, ridge, prices, positive).in_units()
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

@@ -72,6 +72,9 @@ class KRidge(Penalty):
         shares = split(np.where(self.inside, 0.0, t), shift, self.k)
         u = np.zeros(len(t))
         u[shares.index] = shares.u
+        if np.count_nonzero(u == 1.0) >= self.k:
+            # Full features use up the budget: what rounding leaves to others is no share of it.
+            u[u < 1.0] = 0.0
         return u
 
     def _line(self, pull: Vector, active: Index, full: int) -> tuple[Vector, Vector | None, float]:

@@ -143,13 +143,24 @@ def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
         left, right = ((start - base) + more for start, more in (low, high))
         full = int(np.count_nonzero(u == 1.0))
         stiffness = float(np.sum(np.where((u > 0.0) & (u < 1.0), d, 0.0))) + (k - full)
-        rise += (base + rise) * excess / stiffness if stiffness > 0.0 else math.inf
+        step = (base + rise) * excess / stiffness if stiffness > 0.0 else math.inf
+        if rise + step == rise:
+            return u, base + rise
+        rise += step
         if not left < rise < right:
             # Fewer than k features have entered at the k-th largest t/d.
             right = min(right, float(np.min(top(e / d, k))))
-            rise = left + (right - left) / 2.0
+            rise = _middle(base, left, right)
             if not left < rise < right:
                 return u, base + rise
+
+
+def _middle(base: float, left: float, right: float) -> float:
+    """Halfway between the slopes base + left and base + right: in the logarithm if far apart."""
+    low, high = base + left, base + right
+    if high > 4.0 * low > 0.0:
+        return math.sqrt(low) * math.sqrt(high) - base
+    return left + (right - left) / 2.0
 
 
 def _minus_product(t: Vector, b: float, d: Vector) -> Vector:

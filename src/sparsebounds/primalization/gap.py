@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sparsebounds.bounds import dual_value, objective_up
+from sparsebounds.bounds import dual_value, floor, objective_up
 from sparsebounds.bounds.shapley_folkman import (
     largest_sum,
     refined_excess,
@@ -113,7 +113,7 @@ def gap_bounds(program: Program, relaxed: Relaxation) -> GapBounds:
     point = tied_point(program, relaxed.w, relaxed.b)
     primal = primalized(point)
     rank = rank_of_columns(program)
-    lower = dual_value(program, relaxed.dual)
+    lower = max(dual_value(program, relaxed.dual), floor(program))
     name = _name(program, point.value, lower)
     bounds = GapBounds(
         rank=rank.value,

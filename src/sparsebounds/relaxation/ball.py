@@ -13,15 +13,16 @@ because N is convex: it is what the optimum looks like where N jumps as a functi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebounds._array import Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.penalties import Penalty
 from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
-from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 MOST_MULTIPLIERS = 60
 ROUNDING = 1e-16
@@ -60,8 +61,8 @@ def solve_ball(
     ball: float,
     tolerance: float,
     scale: float,
-    stop: Callable[[], bool],
     *,
+    deadline: Deadline = NEVER,
     inner: float = 1e-13,
     patience: int = PATIENCE,
     worth: float = 0.0,
@@ -86,7 +87,7 @@ def solve_ball(
             scale,
             patience=patience,
             worth=worth,
-            stop=stop,
+            deadline=deadline,
         )
         steps += solved.steps
         point = solved.point
@@ -100,7 +101,9 @@ def solve_ball(
         if dual is None or dual_value > best_dual:
             dual, best_dual = (solved, eta), dual_value
         assert primal is not None
-        if primal.value - best_dual <= tolerance or stop():
+        if primal.value - best_dual <= tolerance:
+            break
+        if deadline.late(newton=int(np.count_nonzero(point.w)) ** 2):
             break
         # Inside the ball a smaller eta raises the dual value by at most eta ball/2.
         if not outside and eta * ball <= max(0.1 * tolerance, ROUNDING * scale):

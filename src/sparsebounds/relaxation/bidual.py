@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 
+from sparsebounds._deadline import Deadline, Limit
 from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._validate import check_limits, check_tolerance
+from sparsebounds._validate import check_callback, check_tolerance
 from sparsebounds.bounds import enclosed
 from sparsebounds.program import Program
-from sparsebounds.relaxation.budget import Budget, Callback
+from sparsebounds.relaxation.progress import Callback
 from sparsebounds.relaxation.result import Relaxation
 from sparsebounds.relaxation.working_set import WorkingSet
 from sparsebounds.relaxation.workspace import Workspace
@@ -25,7 +26,7 @@ def relax(
     tol: float = 1e-8,
     *,
     start: Relaxation | None = None,
-    time_limit: float | None = None,
+    time_limit: Limit = None,
     callback: Callback | None = None,
     workspace: Workspace | None = None,
 ) -> Relaxation:
@@ -42,7 +43,8 @@ def relax(
     start : Relaxation, optional
         An earlier result on the same columns (another k, l0, ridge, ball or fixing).
     time_limit : float, optional
-        Seconds after which to return the bounds reached so far.
+        Seconds after which to return the bounds reached so far. The first pass over X is made in
+        any case: without it there is no bound.
     callback : callable, optional
         Called with a `Progress` after each round. Ctrl-C returns the bounds reached so far.
     workspace : Workspace, optional
@@ -57,7 +59,8 @@ def relax(
     if not isinstance(program, Program):
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
     check_tolerance(tol, "1e-8")
-    check_limits(time_limit, callback)
+    deadline = Deadline.of(time_limit)
+    check_callback(callback)
     if start is not None and not isinstance(start, Relaxation):
         raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
     if start is not None and len(start.w) != program.m:
@@ -65,7 +68,7 @@ def relax(
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"):
         program = enclosed(program)
-        run = WorkingSet(program, tol, start, Budget(time_limit, callback), workspace)
+        run = WorkingSet(program, tol, start, deadline, callback, workspace)
         interrupted = False
         try:
             message = run.loop()

@@ -99,6 +99,8 @@ def _quadratic_step(
         level = float(np.sum(pull)) / mass
         hessian = hessian - mass * np.outer(mean, mean)
         linear = linear - mean * (level * mass)
+    if not (np.all(np.isfinite(hessian)) and np.all(np.isfinite(linear))):
+        return None
     positive = program.positive[support]
 
     def solve(diagonal: Vector) -> Vector:
@@ -145,13 +147,15 @@ def _in_ball(
     for _ in range(SECULAR):
         x = pull / (values + eta)
         length = float(np.sqrt(x @ x))
-        step = length**2 / float(x @ (x / (values + eta))) * (length / radius - 1.0)
+        unit = x / max(length, 1e-300)
+        spread = float(unit @ (unit / (values + eta)))
+        step = (length / radius - 1.0) / spread if spread > 0.0 else 0.0
         eta += step
         if not step > 1e-14 * eta:
             break
     if signed:
         # eta |w| <= |linear|.
-        high = float(np.sqrt(linear @ linear)) / radius * (1.0 + 1e-9) + 1e-300
+        high = min(float(np.sqrt(linear @ linear)) / radius * (1.0 + 1e-9) + 1e-300, 1e300)
         low = 1e-12 * high
         for _ in range(50):
             eta = math.sqrt(low * high)

@@ -17,8 +17,10 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._array import Mask, Vector
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds.penalties import Pattern, Penalty, Slopes
-from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
 ROUNDING = 1e-14
@@ -57,17 +59,19 @@ def newton(
     tolerance: float,
     scale: float,
     *,
+    least_steps: int = 0,
     most_steps: int = 300,
     patience: int = PATIENCE,
     worth: float = 0.0,
-    stop: Callable[[], bool] = lambda: False,
+    deadline: Deadline = NEVER,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
-    """Minimise f + h over the working set until the gap there is at most `tolerance`.
+    """Minimise f + h over the working set, by `least_steps`, until the gap is within `tolerance`.
 
     `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
     that closes no more than the share `worth` of the gap counts as one without progress.
-    `enough(value, dual)` may end the work before the gap closes.
+    `enough(value, dual)` may end the work before the gap closes, and so does a step that would
+    not end before the `deadline`.
     """
     noise = ROUNDING * scale
     point, slopes = start, penalty.slopes(start.w)
@@ -83,7 +87,8 @@ def newton(
         gap = value - best_dual
         idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)
-        if gap <= tolerance or steps >= most_steps or idle >= patience or stop():
+        near = gap <= tolerance and steps >= least_steps
+        if near or steps >= most_steps or idle >= patience:
             break
         if enough(value, best_dual):
             break
@@ -93,7 +98,11 @@ def newton(
             # A column of zeros has no curvature and no gradient: any length will do.
             step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
         pattern = penalty.pattern(point.w - step * point.gradient, step)
-        trial = newton_point(smooth, point, pattern, proximal * diagonal)
+        size = len(pattern.active) ** 2
+        if deadline.late(newton=size):
+            break
+        with deadline.timed("newton", size):
+            trial = newton_point(smooth, point, pattern, proximal * diagonal)
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -105,6 +114,10 @@ def newton(
         # Near the end the value stands still in floating point while the dual value still rises.
         if new_value <= value + noise:
             proximal = max(proximal / 10.0, LEAST_PROXIMAL)
+            if smooth.fades(new):
+                new = _extended(smooth, penalty, point, new, new_value)
+                new_slopes = penalty.slopes(new.w)
+                new_value = new.value + new_slopes.value
         else:
             length = _line_search(smooth, penalty, point, slopes, new)
             if length < 0.5:
@@ -117,6 +130,26 @@ def newton(
         if new_value <= value + noise:
             point, slopes, value = new, new_slopes, new_value
     return NewtonResult(point, slopes, gap, best_dual, best, steps)
+
+
+def _extended(
+    smooth: Smooth, penalty: Penalty, point: SmoothPoint, new: SmoothPoint, value: float
+) -> SmoothPoint:
+    """The Newton point, or the last of those 2, 4, 8, ... times as far while f + h falls.
+
+    Far down an exponential each of Newton's steps goes by 1 only.
+    """
+    step, rise, length = new.w - point.w, new.b - point.b, 1.0
+    while True:
+        length *= 2.0
+        w = point.w + length * step
+        if np.any(w * new.w < 0.0):
+            return new
+        further = smooth.at(w, point.b + length * rise)
+        reached = further.value + penalty.slopes(w).value
+        if not reached < value:
+            return new
+        new, value = further, reached
 
 
 def newton_point(

@@ -72,18 +72,20 @@ def refit(
     smooth = smooth_part(program)
     smooth.add(columns)
     size = len(support)
-    scale = max(abs(program.null), abs(program.F.value(np.zeros(program.n))), 1e-300)
 
     own = 1.0 if program.ball is not None else program.ridges[support]
     penalty = KRidge(0, own, inside=np.True_, positive=program.positive[support])
     eta = float("nan")
+    null = smooth.at(np.zeros(size), program.null_intercept)
+    scale = max(smooth.magnitude(null), 1e-300)
     accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
     if program.box is not None:
         accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
-    null = smooth.at(np.zeros(size), program.null_intercept)
     if program.ball is None or size == 0:
         start = null if near is None else smooth.at(near.w[support], near.b)
-        point = newton(smooth, penalty, start, accuracy, scale, worth=worth).point
+        # One step at least: a coefficient is 0 where its column is of no use, not where it is of
+        # little use for the objective.
+        point = newton(smooth, penalty, start, accuracy, scale, least_steps=1, worth=worth).point
     else:
         eta = penalty.multiplier(-null.gradient, program.ball)
         found = solve_ball(
@@ -94,7 +96,6 @@ def refit(
             program.ball,
             accuracy,
             scale,
-            lambda: False,
             inner=inner,
             patience=2,
             worth=worth,
@@ -131,14 +132,19 @@ def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:
     w, b = program.to_program(coef, intercept)
     if np.array_equal(w, model.w) and b == model.b:
         return model, coef, intercept
+    margin = 2.0**-52
     while program.ball is not None and not in_ball(w, program.ball):
-        coef = coef * (1.0 - 2.0**-52)
+        coef, margin = coef * (1.0 - margin), 2.0 * margin
         w, b = program.to_program(coef, intercept)
     return Model(objective_up(program, w, b), w, b, model.eta), coef, intercept
 
 
 def inside_ball(program: Program, w: Vector) -> Vector:
-    """w, less the few units in the last place by which rounding has put it outside the ball."""
+    """w, less the few units in the last place by which rounding has put it outside the ball.
+
+    More where the ball is so small that squares underflow.
+    """
+    margin = 2.0**-52
     while program.ball is not None and not in_ball(w, program.ball):
-        w = w * (1.0 - 2.0**-52)
+        w, margin = w * (1.0 - margin), 2.0 * margin
     return w

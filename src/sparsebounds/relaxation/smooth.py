@@ -13,77 +13,19 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebounds._array import HOST, Array, Home, Index, Vector
 from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
+from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 FLAT = 1e-6
 """Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
 
 BALANCING, BALANCED = 12, 1e-15
 """Newton steps for an intercept, and the slope at which it is the best one."""
-
-
-@dataclass(frozen=True)
-class SmoothPoint:
-    """f at (w, b)."""
-
-    w: Vector
-    b: float
-    value: float
-    gradient: Vector
-    """df/dw."""
-
-    slope: float
-    """df/db; 0 where the intercept is eliminated or not fitted."""
-
-    z: Array | None = None
-    """A w + b, where the implementation keeps it."""
-
-    @property
-    def dual(self) -> float:
-        """-F*(a) at a = F'(z), by Fenchel-Young."""
-        return self.value - float(self.w @ self.gradient) - self.b * self.slope
-
-
-@dataclass(frozen=True)
-class SmoothPoints:
-    """f at many (w, b): one row each."""
-
-    w: Vector
-    b: Vector
-    value: Vector
-    gradient: Vector
-    slope: Vector
-    z: Array | None = None
-
-    @property
-    def dual(self) -> Vector:
-        """-F*(a) at each a = F'(z)."""
-        dual: Vector = self.value - np.einsum("ij,ij->i", self.w, self.gradient)
-        return dual - self.b * self.slope
-
-    def take(self, rows: Index) -> SmoothPoints:
-        """Some of the points."""
-        z = None if self.z is None else self.z[rows]
-        return SmoothPoints(
-            self.w[rows], self.b[rows], self.value[rows], self.gradient[rows], self.slope[rows], z
-        )
-
-    def row(self, i: int) -> SmoothPoint:
-        """One of the points."""
-        return SmoothPoint(
-            self.w[i],
-            float(self.b[i]),
-            float(self.value[i]),
-            self.gradient[i],
-            float(self.slope[i]),
-            None if self.z is None else self.z[i],
-        )
 
 
 class Smooth(ABC):
@@ -103,14 +45,22 @@ class Smooth(ABC):
         """A^T: the working columns, one a row."""
         return self._store[: self.size, :]
 
+    def reserve(self, size: int) -> None:
+        """Have room for so many columns."""
+        if size > self._store.shape[0]:
+            self._store = _grown(self._store, self._home.empty((size, self.program.n)))
+
     def add(self, columns: Array) -> None:
         """Append columns, which are at home, to A."""
         size = self.size + columns.shape[1]
         if size > self._store.shape[0]:
-            larger = (max(size, 2 * self.size), self.program.n)
-            self._store = _grown(self._store, self._home.empty(larger))
+            self.reserve(max(size, 2 * self.size))
         self._store[self.size : size, :] = columns.T
         self.size = size
+
+    def price(self, count: int) -> float:
+        """Multiplications that adding so many columns takes."""
+        return 0.0
 
     @abstractmethod
     def part(self, index: Index) -> Smooth:
@@ -131,6 +81,14 @@ class Smooth(ABC):
     @abstractmethod
     def metrics(self, points: SmoothPoints) -> Vector:
         """`metric` for every point, or one row for all."""
+
+    def magnitude(self, point: SmoothPoint) -> float:
+        """The size of the terms that f adds up near a point: rounding is a share of that."""
+        return abs(point.value)
+
+    def fades(self, point: SmoothPoint) -> bool:
+        """Whether the loss falls as an exponential here: little curvature is left, but some."""
+        return False
 
     @abstractmethod
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
@@ -178,6 +136,9 @@ class GramPart(Smooth):
     def gram(self) -> Vector:
         """G on the working columns."""
         return self._products[: self.size, : self.size]
+
+    def price(self, count: int) -> float:
+        return float(self.program.n) * count * (self.size + 0.5 * count)
 
     def add(self, columns: Array) -> None:
         old, fetch = self.size, self._home.fetch
@@ -271,6 +232,7 @@ class GeneralPart(Smooth):
         self.has_intercept = program.fit_intercept
         self._F = program.F if home is HOST else _moved(program.F, home)
         self._squares = np.empty(0)
+        self._last: tuple[SmoothPoint, Array] | None = None
 
     def add(self, columns: Array) -> None:
         super().add(columns)
@@ -303,7 +265,18 @@ class GeneralPart(Smooth):
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
-        return self._squares * max(float(self._home.xp.sum(self._bend(point))), self._least)
+        # Far down an exponential it is as small as the slope.
+        total, fades = self._home.xp.sum, self.fades(point)
+        slope = float(total(abs(self._F.gradient(point.z)))) if fades else np.inf
+        return self._squares * max(float(total(self._bend(point))), min(slope, self._least))
+
+    def magnitude(self, point: SmoothPoint) -> float:
+        # The rounding of predictions counts as much as the slopes there.
+        z: Array = point.z
+        return abs(point.value) + float(abs(self._F.gradient(z)) @ abs(z))
+
+    def fades(self, point: SmoothPoint) -> bool:
+        return 0.0 < float(self._home.xp.sum(self._bend(point))) < self._least
 
     def metrics(self, points: SmoothPoints) -> Vector:
         assert points.z is not None
@@ -356,8 +329,11 @@ class GeneralPart(Smooth):
         return self._home.fetch(self._image(w)) + b
 
     def _bend(self, point: SmoothPoint) -> Array:
-        assert point.z is not None
-        return self._F.curvature(point.z)
+        """F''(z); that of the last point is kept."""
+        if self._last is None or self._last[0] is not point:
+            assert point.z is not None
+            self._last = point, self._F.curvature(point.z)
+        return self._last[1]
 
 
 def _grown(array: Array, larger: Array) -> Array:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._deadline import Deadline
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import solve_ball
-from sparsebounds.relaxation.budget import Budget
 from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.workspace import Workspace
@@ -67,10 +68,12 @@ class WorkingSet:
         program: Program,
         tol: float,
         start: Relaxation | None,
-        budget: Budget,
+        deadline: Deadline,
+        callback: Callback | None,
         workspace: Workspace | None = None,
     ) -> None:
-        self.program, self.tol, self.budget = program, tol, budget
+        self.program, self.tol, self.deadline, self.callback = program, tol, deadline, callback
+        self._earlier = deadline.seconds
         self._first_pass = program.matrix.passes
         self.warm = start is not None and workspace is not None
         self.workspace = Workspace(program) if workspace is None else workspace
@@ -116,6 +119,11 @@ class WorkingSet:
     def scale(self) -> float:
         return max(abs(self.best.value), abs(self.program.null), self._noise)
 
+    @property
+    def seconds(self) -> float:
+        """Spent so far."""
+        return self.deadline.seconds - self._earlier
+
     def proof(self) -> tuple[DualPoint, float]:
         """The best dual vector with its rounding-safe scores, and the dual value it proves."""
         if self._proof is None or self._proof[0].t is not self.top.t:
@@ -139,10 +147,10 @@ class WorkingSet:
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
-            if self.budget.spent():
+            if self.deadline.late(product=self.smooth.price(len(fresh)), scan=1):
                 return "The time limit was reached"
             self.program.matrix.expect(self._strength(self.last.reach))
-            self.workspace.add(self.program, fresh)
+            self.workspace.add(self.program, fresh, self.deadline)
             before = self.gap
             state, threshold, z = self._solve(accuracy * self.scale)
             self.rounds += 1
@@ -153,9 +161,10 @@ class WorkingSet:
                 self.best = state
             self.w[self.index], self.b = state.w, state.b
             support = int(np.count_nonzero(state.w))
-            if self.budget.listening:
+            if self.callback is not None:
                 _, lower = self.proof()
-                self.budget.report(self.rounds, self.best.value, lower, len(self.index))
+                sides = self.best.value, lower
+                self.callback(Progress(self.rounds, *sides, len(self.index), self.seconds))
             fresh = self._violators(threshold, support)
             # Nothing to add: the working set's own accuracy is what is missing, or, where the gap
             # is closed but not proved, the rounding of the bound.
@@ -178,7 +187,7 @@ class WorkingSet:
         minimiser, which for the ball is the relaxed point before it is scaled into the ball.
         """
         program, w = self.program, self.w[self.index]
-        stop = self.budget.spent
+        deadline = self.deadline.before(scan=1)
         # The lines of an envelope have a curvature by convention, and last digits are slow.
         worth = 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
@@ -186,7 +195,7 @@ class WorkingSet:
             penalty = program.penalty(self.index)
             start = self.smooth.at(w, self.b)
             solved = newton(
-                self.smooth, penalty, start, accuracy, self.scale, worth=worth, stop=stop
+                self.smooth, penalty, start, accuracy, self.scale, worth=worth, deadline=deadline
             )
             self.steps += solved.steps
             root = self._root
@@ -203,7 +212,7 @@ class WorkingSet:
                 program.ball,
                 accuracy,
                 self.scale,
-                stop,
+                deadline=deadline,
                 inner=1e-13 if program.box is None else 0.01 * self.tol,
                 worth=worth,
             )
@@ -229,7 +238,9 @@ class WorkingSet:
         shifted = z if program.offset is None else z + program.offset
         with np.errstate(over="ignore", invalid="ignore"):
             t = repair(program, program.loss.gradient(program.y, shifted))
-            return self._valued(t, scored(program, t))
+            with self.deadline.timed("scan", 1):
+                scores = scored(program, t)
+            return self._valued(t, scores)
 
     def _rated(self, point: DualPoint) -> _Score:
         """A dual vector whose scores are at hand."""
@@ -355,7 +366,7 @@ class WorkingSet:
                 newton_steps=self.steps,
                 rounds=self.rounds,
                 working_set=len(self.index),
-                seconds=self.budget.seconds,
+                seconds=self.seconds,
             ),
             interrupted=interrupted,
             box=program.box,

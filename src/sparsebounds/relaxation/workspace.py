@@ -11,6 +11,7 @@ from collections import deque
 import numpy as np
 
 from sparsebounds._array import HOST, Index
+from sparsebounds._deadline import NEVER, Deadline
 from sparsebounds._errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
@@ -54,11 +55,13 @@ class Workspace:
         """Remember what a relaxation ended with."""
         self._proved.append(point)
 
-    def add(self, program: Program, features: Index) -> None:
+    def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
             matrix = program.matrix
             read = matrix.resident if program.loss.portable else matrix.columns
-            self.smooth.add(read(features))
+            columns = read(features)
+            with deadline.timed("product", self.smooth.price(len(features))):
+                self.smooth.add(columns)
             self.index = np.concatenate((self.index, features))
             self.batches.append(features)

@@ -126,7 +126,7 @@ def _filled(fill: Any) -> str:
 
 def _response(program: Program, held: Held | None, target: str) -> Table:
     """Counts of two classes, or the spread of a number."""
-    sides = [("training", program.y)]
+    sides = [("training", program.response)]
     if program.classes is None:
         if held is not None:
             sides.append(("held out", np.asarray(held.y, np.float64)))

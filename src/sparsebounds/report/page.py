@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparsebounds._errors import InputError
 from sparsebounds._files import write_atomically
+from sparsebounds._printable import printable
 from sparsebounds._version import __version__
 from sparsebounds.report.parts import Chart, Page
 
@@ -28,15 +28,6 @@ def require_report() -> None:
         ) from error
 
 
-def check_target(file: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be written before the work rather than after it."""
-    path = Path(file)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file, such as report.html.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist.")
-
-
 def rendered(page: Page) -> str:
     """The page as HTML. Every text in it is escaped; charts are JSON in a block of its own."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -47,6 +38,7 @@ def rendered(page: Page) -> str:
         loader=PackageLoader("sparsebounds.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -80,4 +72,9 @@ def jsonable(value: Any) -> Any:
         return [jsonable(item) for item in value]
     if isinstance(value, np.generic):
         return jsonable(value.item())
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else _shown(value)
+
+
+def _shown(value: Any) -> Any:
+    """Text as it can be shown; HTML of our own and numbers as they are."""
+    return printable(value, lines=True) if type(value) is str else value

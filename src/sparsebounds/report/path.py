@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from sparsebounds._decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._files import check_output
 from sparsebounds._path import Path, PathPoint
 from sparsebounds._path.plot import MOST_NAMES
 from sparsebounds._scores import fitted, scored
@@ -19,7 +20,7 @@ from sparsebounds.report.charts import (
     scores_chart,
 )
 from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
-from sparsebounds.report.page import check_target, require_report, write
+from sparsebounds.report.page import require_report, write
 from sparsebounds.report.parts import Block, Card, Cell, Chart, Page, Section, Table, Text, number
 
 
@@ -33,7 +34,7 @@ def report_path(
 ) -> None:
     """Write the report of a path; with its program, how its models predict too."""
     require_report()
-    check_target(file)
+    check_output(file)
     origin = origin or Origin()
     held = held.checked(program) if held is not None and program is not None else None
     spent = f"{path.full_passes:.0f} passes over the data, {path.seconds:.2f} s"

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebounds import _validate as check
 from sparsebounds._decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._files import check_output
 from sparsebounds._path import Path
 from sparsebounds._scores import fitted, scored
 from sparsebounds._solution import Solution
@@ -21,7 +22,7 @@ from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
 from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
-from sparsebounds.report.page import check_target, require_report, write
+from sparsebounds.report.page import require_report, write
 from sparsebounds.report.parts import (
     Bar,
     Block,
@@ -61,7 +62,7 @@ def report_solution(
 ) -> None:
     """Write the report of a solution."""
     require_report()
-    check_target(file)
+    check_output(file)
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
     labels = [str(i) for i in range(program.m)] if names is None else list(names)

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from sparsebounds._errors import InputError
 from sparsebounds.tables.suggestions import listing
+from sparsebounds.tables.unpacking import GZIP, opened, unpacking
 
 SEPARATORS = ",;\t|"
 SAMPLE = 1 << 16
 """Bytes looked at beyond the header."""
 
-GZIP = b"\x1f\x8b"
+LONGEST = 1 << 23
+"""Bytes of a header."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,15 @@ class Dialect:
 def sniff(path: Path) -> Dialect:
     """The dialect of a text file, from its first rows; InputError where it is no text table."""
     with unpacking(path), opened(path) as stream:
-        first = stream.readline()
+        first = stream.readline(LONGEST)
         sample = first + stream.read(SAMPLE)
+    if sample.startswith(GZIP):
+        raise InputError(f"{path} is packed twice; unpack it.")
+    if len(first) == LONGEST:
+        raise InputError(
+            f"The first line of {path} is longer than {LONGEST >> 20} MiB; it must hold the "
+            "columns' names."
+        )
     if not sample.strip():
         raise InputError(f"{path} is empty.")
     encoding = _encoding(sample)
@@ -66,26 +72,6 @@ def sniff(path: Path) -> Dialect:
         raise InputError(f"{path} cannot be read as CSV: {error}.") from error
     _check_header(path, header)
     return Dialect(separator, encoding, header, encoding == "utf-8-sig" and "\r" not in _ends(text))
-
-
-def packed(path: Path) -> bool:
-    """Whether a file is gzip'd."""
-    with path.open("rb") as stream:
-        return stream.read(2) == GZIP
-
-
-def opened(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked where it is gzip'd."""
-    return gzip.open(path) if packed(path) else path.open("rb")  # type: ignore[return-value]
-
-
-@contextmanager
-def unpacking(path: Path) -> Iterator[None]:
-    """A sentence where a gzip'd file is cut or damaged."""
-    try:
-        yield
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path} cannot be unpacked: it is cut or damaged ({error}).") from error
 
 
 def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:

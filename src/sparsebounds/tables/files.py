@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sparsebounds._errors import InputError
+from sparsebounds._memory import check_room
+from sparsebounds._npy import read_arrays
 from sparsebounds.tables.text import read_text
+from sparsebounds.tables.unpacking import CELL
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,23 +50,20 @@ def read_frame(path: Path) -> tuple[pl.DataFrame, list[str]]:
 
 def load_arrays(path: Path, kind: str) -> Any:
     """The array in a .npy file, or a dictionary of those in a .npz file."""
-    try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return content
-        with content as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} cannot be read as {kind}: {error}.") from error
+    with path.open("rb") as stream:
+        return read_arrays(stream, str(path), kind)
 
 
 def _columnar(path: Path, suffix: str) -> pl.DataFrame:
     import polars as pl
 
-    parquet = suffix in PARQUET
+    parquet, name = suffix in PARQUET, glob.escape(str(path))
     try:
-        return pl.read_parquet(path) if parquet else pl.read_ipc(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        scan = pl.scan_parquet(name) if parquet else pl.scan_ipc(name)
+        cells = len(scan.collect_schema()) * int(scan.select(pl.len()).collect().item())
+        check_room(f"{path}, unpacked,", CELL * cells, "pass fewer rows or columns")
+        return scan.collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         kind = "Parquet" if parquet else "Feather (version 2)"
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path} cannot be read as {kind}: {reason}.") from error
@@ -79,7 +76,7 @@ def _matrix(path: Path) -> pl.DataFrame:
     array = load_arrays(path, ".npy")
     if isinstance(array, dict):
         raise InputError(f"{path} is an archive of arrays; name it .npz.")
-    if array.ndim != 2:
+    if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{path} must hold a matrix; its shape is {array.shape}.")
     if array.dtype.kind not in "fiub":
         raise InputError(f"{path} has dtype {array.dtype}; it must hold real numbers.")

@@ -60,9 +60,6 @@ def _filled(columns: list[Column], train: pl.DataFrame, how: str, path: Path) ->
     """The columns, each with the mean or median of the training rows, or their commonest text."""
     import polars as pl
 
-    numbers = pl.col([c.name for c in columns if c.categories is None]).cast(pl.Float64)
-    table = train.select(numbers.median() if how == "median" else numbers.mean())
-    middle = table.row(0, named=True) if table.width else {}
     filled = []
     for column in columns:
         cells = train[column.name]
@@ -72,7 +69,10 @@ def _filled(columns: list[Column], train: pl.DataFrame, how: str, path: Path) ->
                 "out: --exclude."
             )
         if column.categories is None:
-            fill = middle[column.name]
+            numbers = cells.cast(pl.Float64)
+            middle = numbers.median() if how == "median" else numbers.mean()
+            assert isinstance(middle, float)
+            fill: float | str = middle
         else:
             counts = as_text(cells).drop_nulls().value_counts().rows()
             fill = min(counts, key=lambda row: (-row[1], row[0]))[0]

@@ -71,7 +71,7 @@ def refuse_infinite(frame: pl.DataFrame, path: Path) -> None:
 
 def check_gaps(frame: pl.DataFrame, names: list[str], path: Path, remedy: str) -> None:
     """InputError, with the remedy, where one of these columns has a gap."""
-    counts = missing_counts(frame.select(names))
+    counts = missing_counts(frame[names])
     if counts:
         raise InputError(f"{path} has missing values: {counted(counts)}. {remedy}")
 

@@ -74,7 +74,8 @@ def read_table(path: Path, choice: Choice) -> Reading:
         return _arrays(path, choice)
     frame, notes = read_frame(path)
     features = chosen_features(choice, frame.columns, path)
-    frame = not_a_number_is_missing(frame.select(*choice.roles().values(), *features))
+    # By position in the list, not `select`, to which '*' and '^...$' are patterns.
+    frame = not_a_number_is_missing(frame[[*choice.roles().values(), *features]])
     empty = [name for name in features if frame[name].null_count() == frame.height]
     if empty:
         raise InputError(
@@ -146,8 +147,8 @@ def _arrays(path: Path, choice: Choice) -> Reading:
         names=None if names is None else tuple(names.astype(str).tolist()),
         target=choice.target or "y",
     )
-    if table.X.ndim != 2 or table.y.ndim != 1:
-        raise InputError(f"X and y of {path} must be a matrix and a vector.")
+    if table.X.ndim != 2 or table.y.ndim != 1 or 0 in table.X.shape:
+        raise InputError(f"X and y of {path} must be a matrix and a vector, not empty.")
     if len(table.X) != len(table.y):
         raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
     if choice.test is None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparsebounds._errors import InputError
-from sparsebounds.tables.dialect import Dialect, opened, packed, sniff, uneven_row, unpacking
+from sparsebounds.tables.dialect import Dialect, sniff, uneven_row
+from sparsebounds.tables.unpacking import content, packed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,7 @@ def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.
             null_values=MISSING,
             infer_schema_length=rows,
             decimal_comma=decimal_comma,
+            glob=False,
         )
 
     try:
@@ -81,11 +83,10 @@ def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.
 
 
 def _as_utf8(path: Path, dialect: Dialect) -> bytes:
-    with unpacking(path), opened(path) as stream:
-        content = stream.read()
+    found = content(path, dialect.separator, copies=1 if dialect.plain else 4)
     if dialect.plain:
-        return content
-    text = content.decode(dialect.encoding, errors="replace")
+        return found
+    text = found.decode(dialect.encoding, errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n").encode()
 
 

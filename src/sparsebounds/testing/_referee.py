@@ -142,8 +142,9 @@ def minimize_ball(program: Program, columns: Vector, ball: float) -> tuple[Vecto
         start = _newton(program, columns, np.full(width, eta), start)
         start[:-1] *= math.sqrt(ball / float(np.sum(start[:-1] ** 2)))
     w, b = start[:-1], float(start[-1])
+    margin = 2.0**-53
     while not in_ball(w, ball):
-        w = w * (1.0 - 2.0**-53)
+        w, margin = w * (1.0 - margin), 2.0 * margin
     return w, b
 
 
