@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_printable",
         "_memory",
         "_npy",
+        "_linear",
     ),
     ("_deadline",),
     ("losses",),

@@ -373,7 +373,7 @@ def test_a_weakened_bound_is_true(name: str, tmp_path: Path) -> None:
     file, options = tmp_path / "path.npz", PATHS[name]
     walked(options, checkpoint=file)
     with np.load(file) as found:
-        arrays = dict(found)
+        arrays = {key: found[key] for key in found if key != CHECKSUM}
     for lower in (0.5 * arrays["lower"], arrays["lower"] - 1e300, arrays["lower"] - np.inf):
         np.savez(file, **arrays | {"lower": lower, "curves": arrays["curves"] - 1.0})
         path = walked(options, checkpoint=file)

@@ -373,3 +373,22 @@ def test_describe_says_what_is_solved() -> None:
         "squared_hinge loss on 12 x 5 data with a price l0=(a number a feature) per nonzero "
         "coefficient, |w|^2 <= 4, nonnegative coefficients"
     )
+
+
+def test_units_with_columns_far_from_zero() -> None:
+    """What is in the user's units is the model that is rated, though means cancel in them."""
+    X = 4.5e15 + 2.0 * np.array([[-1.0], [1.0], [0.0], [3.0]])
+    y = np.array([-1.3, 0.1, -0.6, 2.0])
+    program = Program(X, y, k=1, ridge=0.1, fit_intercept=True, standardize=True)
+    coef, intercept = program.to_user(np.array([0.7]), 0.3)
+    w, b = program.to_program(coef, intercept)
+    center, scale = (Fraction(float(v[0])) for v in (program.matrix.center, program.matrix.scale))
+    slope = Fraction(float(coef[0]))
+    assert b == float(Fraction(intercept) + slope * center - Fraction(program.level))
+    exact = [slope * Fraction(float(x)) + Fraction(intercept) for x in X[:, 0]]
+    there = [
+        Fraction(float(w[0])) * (Fraction(float(x)) - center) / scale + Fraction(b) for x in X[:, 0]
+    ]
+    response = [Fraction(float(v)) + Fraction(program.level) for v in program.y]
+    assert response == [Fraction(float(v)) for v in y]
+    assert np.allclose([float(z) for z in exact], [float(z) for z in there], rtol=1e-12)

@@ -131,6 +131,17 @@ def exact_products(x: Vector, y: Vector) -> Vector:
     return np.concatenate((product, error))
 
 
+def exact_dot(x: Vector, y: Vector, *terms: float) -> float:
+    """x.y and the terms, rounded once, though large ones cancel; NaN where one is infinite."""
+    used = np.flatnonzero(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = exact_products(x[used], y[used])
+    try:
+        return math.fsum((*products.tolist(), *terms))
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def upper_half(x: Any) -> Any:
     """The upper 26 bits of x, a float or an array of any library (Veltkamp)."""
     high = (2.0**27 + 1.0) * x

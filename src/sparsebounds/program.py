@@ -32,6 +32,7 @@ from sparsebounds._decimals import rounded_up, share_up
 from sparsebounds._errors import InputError, InputTypeError
 from sparsebounds._fingerprint import fingerprint
 from sparsebounds._level import above, level_of
+from sparsebounds._rounding import exact_dot
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
 from sparsebounds.matrices.tables import row_count
@@ -260,15 +261,14 @@ class Program:
         """(w, b) on the program's columns, b less the level, from a model in the user's units."""
         if not isinstance(self.matrix, StandardizedMatrix):
             return coef, intercept - self.level
-        shift = float(coef @ self.matrix.center)
-        return coef * self.matrix.scale, intercept - self.level + shift
+        return coef * self.matrix.scale, exact_dot(coef, self.matrix.center, intercept, -self.level)
 
     def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
         """(coef, intercept) in the user's units from a model on the program's columns."""
         if not isinstance(self.matrix, StandardizedMatrix):
             return w.copy(), b + self.level
         coef = w / self.matrix.scale
-        return coef, b - float(coef @ self.matrix.center) + self.level
+        return coef, exact_dot(-coef, self.matrix.center, b, self.level)
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""

@@ -89,7 +89,9 @@ def judge_model(
         return Finding("the model breaks a constraint", f"{what}: {broken}")
     value = reference.objective(coef, intercept, user=user)
     with exactly():
-        slack = Decimal("1e-11") * excess(spec, reference, upper) if user else reference.dust
+        slack = reference.dust
+        if user:
+            slack += Decimal("1e-11") * excess(spec, reference, upper)
         if value > decimal(upper) + slack:
             return Finding(
                 "the model does not attain its upper bound",

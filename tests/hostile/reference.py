@@ -139,7 +139,10 @@ class Reference(Minimiser):
     @property
     def dust(self) -> Decimal:
         """What the referee's own rounding may amount to."""
-        return (abs(self.null.high) + abs(self.best.high)) * D(10) ** -40
+        # Of 60 digits, which are fewer than a float has: of values, and of residuals squared.
+        squares = max(abs(y) + abs(o) for y, o in zip(self.y, self.offset, strict=True)) ** 2
+        values = abs(self.null.high) + abs(self.best.high)
+        return values * D(10) ** -40 + squares * D(10) ** -105
 
     # The optimum.
 

@@ -52,6 +52,8 @@ class Spec:
             return np.asarray(self.y, dtype=float)
         used = np.asarray(self.y)
         kept = used if self.weights is None else used[np.asarray(self.weights) > 0]
+        if np.all(np.isin(kept, (-1.0, 1.0))):
+            return np.asarray(used, dtype=float)
         return np.where(used == np.max(kept), 1.0, -1.0)
 
     @property

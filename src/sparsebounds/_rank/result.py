@@ -106,7 +106,7 @@ class RankBounds:
 
     @property
     def lower(self) -> float:
-        """The best lower bound of all rows."""
+        """The best lower bound of all rows, as the certificate claims it."""
         return self.certificate.lower
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._linear import solved
 from sparsebounds.penalties import Pattern
 
 EXCHANGES = 1
@@ -86,6 +87,6 @@ class Piece:
         system[:count] *= ridge[:, None]
         system[np.arange(count), np.arange(count)] += 1.0
         right[:count] = self.kink[inside] * self.pattern.sign[inside] - ridge * self.w[inside]
-        w: Vector = self.w + columns @ np.linalg.solve(system, right)
+        w: Vector = self.w + columns @ solved(system, right)
         w[outside] = 0.0
         return w

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._linear import inverse as inverse_of
+from sparsebounds._linear import solved
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""
@@ -51,7 +53,7 @@ class Quadratic:
         """The least of q on a support, its prices included; 0 for none."""
         matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
         linear = self.linear[inside]
-        fit = -0.5 * float(linear @ np.linalg.solve(matrix, linear)) if len(inside) else 0.0
+        fit = -0.5 * float(linear @ solved(matrix, linear)) if len(inside) else 0.0
         return fit + float(np.sum(self.price[inside]))
 
     @np.errstate(all="ignore")
@@ -96,7 +98,7 @@ def around(model: Quadratic, inside: Index, fixed: Mask) -> Around:
     if len(inside) == 0:
         nothing = np.zeros(0)
         return Around(outside, nothing, nothing, np.zeros((len(outside), 0)), rho, schur)
-    inverse = np.linalg.inv(H[inside[:, None], inside] + np.diag(ridge[inside]))
+    inverse = inverse_of(H[inside[:, None], inside] + np.diag(ridge[inside]))
     across = H[outside[:, None], inside]
     weights = across @ inverse
     schur = schur - np.einsum("ji,ji->j", weights, across)

@@ -19,6 +19,8 @@ from scipy.linalg import qr
 from scipy.linalg.blas import dger
 
 from sparsebounds._array import Index, Vector
+from sparsebounds._linear import inverse as inverse_of
+from sparsebounds._linear import solved
 
 DEPENDENT = 1e-10
 """A column counts as dependent when its distance from the others is below this, for length 1."""
@@ -60,7 +62,7 @@ def vertex(found: Basis, lengths: Vector, u0: Vector, cost: Vector) -> Vector:
     price = cost[found.order] / top
     target = rows @ y
     inside = np.arange(rank)  # the basis, as positions in `order`
-    inverse, exchanges = np.asfortranarray(np.linalg.inv(rows[:, inside])), 0
+    inverse, exchanges = np.asfortranarray(inverse_of(rows[:, inside])), 0
     for j in range(rank, len(y)):
         p = inverse @ rows[:, j]
         sign = -1.0 if price[j] >= price[inside] @ p else 1.0
@@ -85,11 +87,11 @@ def vertex(found: Basis, lengths: Vector, u0: Vector, cost: Vector) -> Vector:
             inverse = dger(-1.0, p, row, a=inverse, overwrite_a=1)
             inverse[leave] = row
         else:
-            inverse = np.asfortranarray(np.linalg.inv(rows[:, inside]))
+            inverse = np.asfortranarray(inverse_of(rows[:, inside]))
     outside = np.setdiff1d(np.arange(len(y)), inside)
     if rank:
         # What rounding the steps has cost, put right at once.
-        exact = np.linalg.solve(rows[:, inside], target - rows[:, outside] @ y[outside])
+        exact = solved(rows[:, inside], target - rows[:, outside] @ y[outside])
         y[inside] = np.clip(exact, 0.0, top[inside])
     u = np.empty(len(y))
     u[found.order] = y / top

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._linear import solved
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.program import Program
 
@@ -110,7 +111,7 @@ def _quadratic_step(
         unit = 1.0 / np.sqrt(np.where(bends > 0.0, bends, 1.0))
         scaled = unit[:, None] * hessian * unit
         scaled.flat[:: len(unit) + 1] += unit * diagonal * unit + 1e-13
-        w: Vector = unit * np.linalg.solve(scaled, unit * linear)
+        w: Vector = unit * solved(scaled, unit * linear)
         if positive.any() and np.any(w[positive] < 0.0):
             return unit * _signed(scaled, unit * linear, positive)
         return w
