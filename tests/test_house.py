@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("matrices",),
     ("_fingerprint", "_level"),
     ("program",),
+    ("problem",),
     ("bounds",),
     ("certificates",),
     ("_checkpoint",),

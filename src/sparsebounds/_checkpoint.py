@@ -16,7 +16,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,8 +25,6 @@ from sparsebounds._array import Vector
 from sparsebounds._errors import InputError
 from sparsebounds._files import check_output, write_atomically
 from sparsebounds._npy import STORED, read_arrays
-from sparsebounds.certificates import Problem
-from sparsebounds.program import Program
 
 T = TypeVar("T")
 
@@ -131,23 +128,6 @@ def _checksum(arrays: Mapping[str, Any]) -> str:
         array = arrays[name]
         found.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
         found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
-
-
-def digest(program: Program) -> str:
-    """Identifies the problem without its data."""
-    found = hashlib.sha256()
-    problem = Problem.of(program)
-    for field in fields(Problem):
-        value = getattr(problem, field.name)
-        if field.name == "level" and not value:
-            continue
-        parts = value if isinstance(value, tuple) else (value,)
-        found.update(f"{field.name}:".encode())
-        for part in parts:
-            array = isinstance(part, np.ndarray)
-            found.update(part.tobytes() if array else repr(part).encode())
-            found.update(b";")
     return found.hexdigest()
 
 

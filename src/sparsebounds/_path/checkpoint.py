@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index, Vector
-from sparsebounds._checkpoint import CheckpointFile, digest, numbers, packed, places, unpacked
+from sparsebounds._checkpoint import CheckpointFile, numbers, packed, places, unpacked
 from sparsebounds._path.rows import Fitted, Row
 from sparsebounds._path.shared import Proof, coarse
 from sparsebounds.bounds import (
@@ -39,6 +39,7 @@ from sparsebounds.certificates import Leaf, leaf_claim
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.exact.tree_arrays import tree_arrays, tree_from
+from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 
 FORMAT = "sparsebounds-path-1"
@@ -99,7 +100,7 @@ class PathCheckpoint:
         identity = {
             "format": FORMAT,
             "data": program.fingerprint,
-            "problem": digest(program.with_budget(0)),
+            "problem": Problem.of(program.with_budget(0)).digest,
             "grid": " ".join(map(repr, grid)),
             "tol": repr(float(tol)),
             "stop": repr(None if stop is None else float(stop)),

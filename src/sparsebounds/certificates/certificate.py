@@ -38,7 +38,7 @@ from sparsebounds.bounds import (
 )
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
-from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 
 if TYPE_CHECKING:
@@ -46,72 +46,6 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 1 << 28
 """Files over 256 MiB are refused unread."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A program without its data: enough to pose it again."""
-
-    loss: str
-    loss_parameters: Mapping[str, float]
-    k: int | None
-    l0: float | Vector | None
-    ridge: float | Vector | None
-    ball: float | None
-    fit_intercept: bool
-    standardize: tuple[Vector, Vector] | None
-    """(center, scale) of the columns."""
-
-    positive: Index
-    always: Index
-    never: Index
-    level: float = 0.0
-    """What is subtracted from the response, and from the intercept; see `Program.level`."""
-
-    @classmethod
-    def of(cls, program: Program) -> Problem:
-        """The problem a program poses."""
-        matrix = program.matrix
-        scaled = None
-        if isinstance(matrix, StandardizedMatrix):
-            scaled = (matrix.center, matrix.scale)
-        return cls(
-            loss=program.loss.name,
-            loss_parameters=program.loss.parameters(),
-            k=program.k,
-            l0=program.l0,
-            ridge=program.ridge,
-            ball=program.ball,
-            fit_intercept=program.fit_intercept,
-            standardize=scaled,
-            positive=np.flatnonzero(program.positive),
-            always=np.flatnonzero(program.always),
-            never=np.flatnonzero(program.never),
-            level=program.level,
-        )
-
-    def program(
-        self, X: Any, y: Any, m: int, *, loss: Loss, sample_weight: Any, offset: Any
-    ) -> Program:
-        """The same problem on data of m columns."""
-        positive = np.zeros(m, dtype=np.bool_)
-        positive[self.positive] = True
-        return Program(
-            X,
-            y,
-            k=self.k,
-            l0=self.l0,
-            ridge=self.ridge,
-            ball=self.ball,
-            loss=loss,
-            fit_intercept=self.fit_intercept,
-            standardize=False if self.standardize is None else self.standardize,
-            sample_weight=sample_weight,
-            offset=offset,
-            positive=positive,
-            always=self.always.tolist(),
-            never=self.never.tolist(),
-        ).at_level(self.level)
 
 
 @dataclass(frozen=True)

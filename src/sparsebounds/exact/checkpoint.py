@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._array import Index
-from sparsebounds._checkpoint import CheckpointFile, digest, numbers, places
+from sparsebounds._checkpoint import CheckpointFile, numbers, places
 from sparsebounds._validate import LARGEST
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates.tree import Tree
@@ -22,6 +22,7 @@ from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.dial import Outlook
 from sparsebounds.exact.tree_arrays import leaf_states, tree_arrays, tree_from
 from sparsebounds.models import Model
+from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 
 FORMAT = "sparsebounds-search-1"
@@ -61,7 +62,7 @@ class Checkpoint:
         identity = {
             "format": FORMAT,
             "data": program.fingerprint,
-            "problem": digest(program),
+            "problem": Problem.of(program).digest,
             "tol": repr(float(tol)),
         }
         self._file = CheckpointFile(path, identity, _OTHER, "a search", INTERVAL)
