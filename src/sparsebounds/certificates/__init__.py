@@ -6,12 +6,12 @@ from sparsebounds._errors import CertificateError
 from sparsebounds.certificates.certificate import (
     Certificate,
     Leaf,
-    Problem,
     leaf_bound,
     leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.verification import Verdict, verify
+from sparsebounds.problem import Problem
 
 __all__ = [
     "Certificate",

@@ -18,8 +18,9 @@ from sparsebounds._array import Vector
 from sparsebounds._errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
-from sparsebounds.certificates.certificate import Certificate, Leaf, Problem
+from sparsebounds.certificates.certificate import Certificate, Leaf
 from sparsebounds.certificates.tree_codec import decode_tree, encode_tree
+from sparsebounds.problem import Problem
 
 FORMAT = "sparsebounds-certificate"
 VERSION = 1
