@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._solve import solve_program
 from sparsebounds.losses import REGISTRY
 from sparsebounds.matrices import as_matrix
 from sparsebounds.matrices.dask import DaskMatrix
 from sparsebounds.matrices.progress import PassProgress, heard_by
 from sparsebounds.program import Form, Program
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
 distributed = pytest.importorskip("distributed")

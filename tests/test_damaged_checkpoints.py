@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebounds._checkpoint import CHECKSUM, _checksum
-from sparsebounds._errors import InputError
-from sparsebounds._path import path_of
-from sparsebounds._solve import solve_program
+from sparsebounds._support.checkpoint import CHECKSUM, _checksum
+from sparsebounds._support.errors import InputError
 from sparsebounds.exact import Checkpoint
+from sparsebounds.paths import path_of
 from sparsebounds.program import Program
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force
 
 RNG = np.random.default_rng(3)

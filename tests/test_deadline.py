@@ -11,13 +11,13 @@ import pytest
 from scipy.sparse import random as sparse_random
 
 import sparsebounds as sb
-from sparsebounds import _deadline
-from sparsebounds._deadline import NEVER, Deadline, TimeUp
-from sparsebounds._path import path_of
-from sparsebounds._solve import solve_program
+from sparsebounds._support import deadline as _deadline
+from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds.bounds import enclosed
 from sparsebounds.matrices.sparse import SparseMatrix
+from sparsebounds.paths import path_of
 from sparsebounds.program import Program
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsebounds.relaxation.RelaxationWarning")

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from sparsebounds._errors import InputError
-from sparsebounds._files import check_output, same_file, write_atomically
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import check_output, same_file, write_atomically
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 NEEDS_USER = pytest.mark.skipif(ROOT, reason="an administrator may write into every folder")
@@ -114,7 +114,7 @@ def test_standard_output_has_a_name(tmp_path: Path, name: str, redirected: bool)
     (tmp_path / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is
     (tmp_path / "link").symlink_to("stdout")
     code = (
-        "import sys; from sparsebounds._files import check_output, write_atomically\n"
+        "import sys; from sparsebounds._support.files import check_output, write_atomically\n"
         "print('before', flush=True)\n"
         "check_output(sys.argv[1]); write_atomically(sys.argv[1], 'new\\n')\n"
     )
@@ -190,7 +190,7 @@ def test_a_full_disk_leaves_all_as_it_was(tmp_path: Path) -> None:
     target.write_text("old")
     link.symlink_to(target)
     code = (
-        "import resource, signal, sys; from sparsebounds._files import write_atomically\n"
+        "import resource, signal, sys; from sparsebounds._support.files import write_atomically\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "for name in sys.argv[1:]:\n"

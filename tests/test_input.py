@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.bounds import lower_bound
 from sparsebounds.losses import Huber
 from sparsebounds.matrices import DenseMatrix

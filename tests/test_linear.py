@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsebounds._linear import inverse, solved
+from sparsebounds._support.linear import inverse, solved
 
 
 def test_solutions(rng: np.random.Generator) -> None:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import objective_up
+from sparsebounds.fitting.refit import local_refit
 from sparsebounds.losses import NONCONVEX, NonConvexLoss, Tukey
 from sparsebounds.relaxation import RelaxationWarning
-from sparsebounds.relaxation.refit import local_refit
 
 LOSSES = sorted(NONCONVEX)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.losses import NONCONVEX, REGISTRY, get_loss
 from sparsebounds.program import Program
 from sparsebounds.testing import brute_force

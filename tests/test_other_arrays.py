@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
-from sparsebounds._path import path_of
+from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
+from sparsebounds.paths import path_of
 from sparsebounds.program import Form, Program
 
 torch = pytest.importorskip("torch", reason="torch, the extra `gpu`, is not installed")

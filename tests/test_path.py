@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsebounds as sb
-from sparsebounds._path import PathProgress, path_of, walk
-from sparsebounds._path.rows import Fitted
-from sparsebounds._path.shared import SharedBounds, coarse
 from sparsebounds.datasets import make_correlated
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import as_returned, refit
+from sparsebounds.paths import PathProgress, path_of, walk
+from sparsebounds.paths.rows import Fitted
+from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
 

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._checkpoint import CHECKSUM
-from sparsebounds._errors import InputError
-from sparsebounds._path import PathProgress, path_of
-from sparsebounds._path.shared import BITS, coarse
+from sparsebounds._support.checkpoint import CHECKSUM
+from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import bound_at, dual_point_at, dual_points_at, repair
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact import SearchProgress
 from sparsebounds.losses import REGISTRY
+from sparsebounds.paths import PathProgress, path_of
+from sparsebounds.paths.shared import BITS, coarse
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import Progress
 from sparsebounds.testing import brute_force, random_program
@@ -176,7 +176,7 @@ SCRIPT = """
 import sys, time
 import numpy as np
 import sparsebounds as sb
-from sparsebounds._path import PathProgress
+from sparsebounds.paths import PathProgress
 from sparsebounds.datasets import make_correlated
 data = make_correlated(60, 25, nonzeros=5, random_state=0)
 def slowly(now):
@@ -277,7 +277,7 @@ def test_a_full_disk_does_not_end_a_path(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sparsebounds._checkpoint.write_atomically", full)
+    monkeypatch.setattr("sparsebounds._support.checkpoint.write_atomically", full)
     with pytest.warns(UserWarning, match=r"path.npz was not written: .*No space left"):
         found = walked(PATHS["k+ridge"], checkpoint=tmp_path / "path.npz")
     assert_same(found, walked(PATHS["k+ridge"]))

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._printable import OBEYED, printable
+from sparsebounds._support.printable import OBEYED, printable
 
 CODES = map(chr, range(sys.maxunicode + 1))
 MANY = [char for at, char in enumerate(CODES) if category(char) in OBEYED or at % 50 == 0]

@@ -20,13 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsebounds as sb
-from sparsebounds._rank.basis import Rows, factorise, residual
-from sparsebounds._rank.directions import Directions
-from sparsebounds._rank.multiple import best_multiple
 from sparsebounds.bounds import bound_at, dual_point
 from sparsebounds.datasets import load_leukemia, make_bell_spectrum
 from sparsebounds.matrices import SparseMatrix, base
 from sparsebounds.program import Form, Program
+from sparsebounds.ranks.basis import Rows, factorise, residual
+from sparsebounds.ranks.directions import Directions
+from sparsebounds.ranks.multiple import best_multiple
 from sparsebounds.relaxation import relax, working_set
 from sparsebounds.testing import brute_force, random_program
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsebounds._scores import Scores, fitted, predicted, scored
-from sparsebounds._solution import Solution
-from sparsebounds._solve import solve_program
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Program
+from sparsebounds.report.scores import Scores, fitted, predicted, scored
+from sparsebounds.solving.solution import Solution
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.tables import Table
 
 

@@ -12,11 +12,11 @@ import pytest
 from sklearn.linear_model import Lasso, LogisticRegression
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._solve import solve_program
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)

@@ -31,9 +31,9 @@ from benchmarks.common.command import finish, parser_of
 from benchmarks.common.memory import Watch
 from benchmarks.common.page import Page, caption_of
 from benchmarks.common.timing import timed
-from sparsebounds._solve import solve_program
 from sparsebounds.matrices.dask import DaskMatrix
 from sparsebounds.program import Program
+from sparsebounds.solving.solve import solve_program
 
 CHUNK = 128 << 20
 """Bytes of a chunk."""

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from sparsebounds import primalization as primalization
     from sparsebounds import relaxation as relaxation
     from sparsebounds import testing as testing
-    from sparsebounds._certify import certify as certify
-    from sparsebounds._path import Path as Path
-    from sparsebounds._path import path as path
-    from sparsebounds._progress import progress as progress
-    from sparsebounds._rank import RankBounds as RankBounds
-    from sparsebounds._rank import rank_bounds as rank_bounds
-    from sparsebounds._solution import Solution as Solution
-    from sparsebounds._solve import solve as solve
     from sparsebounds.bounds import lower_bound as lower_bound
     from sparsebounds.bounds import screen as screen
     from sparsebounds.certificates import Certificate as Certificate
@@ -44,14 +36,22 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseSelector as SparseSelector
     from sparsebounds.exact.near import NearOptimal as NearOptimal
     from sparsebounds.exact.near import near_optimal as near_optimal
+    from sparsebounds.matrices.bar import progress as progress
     from sparsebounds.matrices.opening import open_matrix as open_matrix
+    from sparsebounds.paths import Path as Path
+    from sparsebounds.paths import path as path
     from sparsebounds.primalization import GapBounds as GapBounds
     from sparsebounds.primalization import Primalization as Primalization
     from sparsebounds.primalization import gap_bounds as gap_bounds
     from sparsebounds.primalization import primalize as primalize
     from sparsebounds.program import Program as Program
+    from sparsebounds.ranks import RankBounds as RankBounds
+    from sparsebounds.ranks import rank_bounds as rank_bounds
     from sparsebounds.relaxation import Relaxation as Relaxation
     from sparsebounds.relaxation import relax as relax
+    from sparsebounds.solving.certify import certify as certify
+    from sparsebounds.solving.solution import Solution as Solution
+    from sparsebounds.solving.solve import solve as solve
 
 # Public name -> the module it lives in.
 _HOME: dict[str, str] = {
@@ -65,13 +65,13 @@ _HOME: dict[str, str] = {
     "Primalization": "sparsebounds.primalization",
     "gap_bounds": "sparsebounds.primalization",
     "primalize": "sparsebounds.primalization",
-    "Solution": "sparsebounds._solution",
-    "solve": "sparsebounds._solve",
-    "certify": "sparsebounds._certify",
-    "Path": "sparsebounds._path",
-    "path": "sparsebounds._path",
-    "RankBounds": "sparsebounds._rank",
-    "rank_bounds": "sparsebounds._rank",
+    "Solution": "sparsebounds.solving.solution",
+    "solve": "sparsebounds.solving.solve",
+    "certify": "sparsebounds.solving.certify",
+    "Path": "sparsebounds.paths",
+    "path": "sparsebounds.paths",
+    "RankBounds": "sparsebounds.ranks",
+    "rank_bounds": "sparsebounds.ranks",
     "SparseClassifier": "sparsebounds.estimators",
     "SparseClassifierCV": "sparsebounds.estimators",
     "SparseRegressor": "sparsebounds.estimators",
@@ -80,7 +80,7 @@ _HOME: dict[str, str] = {
     "NearOptimal": "sparsebounds.exact.near",
     "near_optimal": "sparsebounds.exact.near",
     "open_matrix": "sparsebounds.matrices.opening",
-    "progress": "sparsebounds._progress",
+    "progress": "sparsebounds.matrices.bar",
 }
 
 # Public modules.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program

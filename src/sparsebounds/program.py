@@ -26,15 +26,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsebounds import _validate as check
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._decimals import rounded_up, share_up
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._fingerprint import fingerprint
-from sparsebounds._level import above, level_of
-from sparsebounds._rounding import exact_dot
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.decimals import rounded_up, share_up
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.level import above, level_of
+from sparsebounds._support.rounding import exact_dot
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
+from sparsebounds.matrices.fingerprint import fingerprint
 from sparsebounds.matrices.tables import row_count
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 

@@ -11,10 +11,10 @@ import pytest
 
 import sparsebounds as sb
 from sparsebounds.bounds import dual_point_at, enclosed, objective_up, tighter_box
+from sparsebounds.fitting.refit import local_refit
 from sparsebounds.losses import NONCONVEX
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import RelaxationWarning
-from sparsebounds.relaxation.refit import local_refit
 
 LOSSES = sorted(NONCONVEX)
 FORMS: tuple[Form, ...] = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")

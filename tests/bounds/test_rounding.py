@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._rounding import (
+from sparsebounds._support.rounding import (
     U,
     down,
     exact_products,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebounds._files import write_atomically
+from sparsebounds._support.files import write_atomically
 from sparsebounds.certificates import Certificate, CertificateError
 from sparsebounds.certificates.codec import FORMAT, VERSION, _checksum, encode
 

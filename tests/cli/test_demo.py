@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebounds._decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._words import bounds_words
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.cli._output import finite
 from sparsebounds.program import Program
+from sparsebounds.solving.sentences import bounds_words
 
 
 def test_demo(invoke: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.experiments import LeukemiaRank, SmallRidge
 from sparsebounds.experiments.base import Tick
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import leukemia, load_leukemia
 from sparsebounds.datasets._rdata import read_rdata
 

@@ -20,10 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
-from sparsebounds._path import walk
+from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.estimators._criteria import check_scored, chosen
+from sparsebounds.paths import walk
 
 SAMPLE = make_correlated(90, 15, 0.5, nonzeros=4, snr=10.0, random_state=3)
 X, Y = SAMPLE.X, SAMPLE.y

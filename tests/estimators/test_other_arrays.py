@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import sparsebounds as sb
-from sparsebounds._array import to_numpy
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import to_numpy
+from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.matrices import as_matrix
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._checkpoint import CHECKSUM
-from sparsebounds._errors import InputError
-from sparsebounds._solve import solve_program
+from sparsebounds._support.checkpoint import CHECKSUM
+from sparsebounds._support.errors import InputError
 from sparsebounds.certificates.tree import tree_bound
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress
 from sparsebounds.models import refit
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
 DATA = make_correlated(60, 40, 0.5, random_state=0)
@@ -129,7 +129,7 @@ SCRIPT = """
 import sys, time
 import sparsebounds as sb
 from sparsebounds.datasets import make_correlated
-from sparsebounds import _checkpoint
+from sparsebounds._support import checkpoint as _checkpoint
 from sparsebounds.exact import SearchProgress, checkpoint
 checkpoint.INTERVAL, _checkpoint.SHARE = 0.05, 1.0
 data = make_correlated(60, 40, 0.5, random_state=0)
@@ -254,7 +254,7 @@ def test_a_full_disk_does_not_end_a_search(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sparsebounds._checkpoint.write_atomically", full)
+    monkeypatch.setattr("sparsebounds._support.checkpoint.write_atomically", full)
     with pytest.warns(UserWarning, match=r"search.npz was not written: .*No space left"):
         found = solve_program(posed("k+ridge"), exact=True, checkpoint=tmp_path / "search.npz")
     assert found.status == "optimal"

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from sparsebounds._solve import solve_program
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact import ExactSearch, Outlook, SearchProgress
-from sparsebounds.exact.dial import FEW
+from sparsebounds.exact.difficulty import FEW
 from sparsebounds.models import Search
 from sparsebounds.program import Program
 from sparsebounds.relaxation import relax
+from sparsebounds.solving.solve import solve_program
 
 DATA = make_correlated(80, 60, 0.5, random_state=3)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebounds._array import Index
+from sparsebounds._support.array import Index
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.frontier import Frontier
 

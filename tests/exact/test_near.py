@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact.enumeration import Enumeration
 from sparsebounds.exact.near import NearProgress

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._solve import solve_program
 from sparsebounds.certificates.tree import tree_bound
 from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.exact import ExactSearch, Proof, SearchProgress
@@ -17,6 +16,7 @@ from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, refit
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
 EVERY = list(itertools.product(sorted(REGISTRY), get_args(Form)))

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.experiments import Experiment, SmallRidge, interruptible, reproduce
 from sparsebounds.experiments.base import Tick
 

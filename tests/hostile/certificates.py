@@ -24,7 +24,7 @@ from tests.hostile.forgeries import FORGERIES
 from tests.hostile.reference import decimal, precise, stored_intercept
 
 import sparsebounds as sb
-from sparsebounds._errors import CertificateError
+from sparsebounds._support.errors import CertificateError
 
 Rng = np.random.Generator
 SECONDS = 1.0

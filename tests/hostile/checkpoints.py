@@ -19,7 +19,7 @@ from tests.hostile.sandbox import forked
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 
 Rng = np.random.Generator
 FOLDER = tempfile.TemporaryDirectory(prefix="hostile")

@@ -16,7 +16,7 @@ from tests.hostile.reference import Reference, decimal, precise, stored_intercep
 from tests.hostile.spec import Spec
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._support.errors import InputError, InputTypeError
 
 DOCUMENTED = (InputError, InputTypeError)
 Rng = np.random.Generator

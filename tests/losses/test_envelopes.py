@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.losses import NONCONVEX, NonConvexLoss, Tukey
 from sparsebounds.testing import check_loss
 

@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsebounds as sb
-from sparsebounds._rank.basis import Rows, factorise, residual
 from sparsebounds.bounds import dual_point
 from sparsebounds.matrices import DenseMatrix, Matrix, StandardizedMatrix, as_matrix
 from sparsebounds.matrices.dask import FAN, TRIES, DaskMatrix
 from sparsebounds.matrices.progress import PassProgress, heard_by
 from sparsebounds.program import Program
+from sparsebounds.ranks.basis import Rows, factorise, residual
 from sparsebounds.testing import brute_force
 
 N, M = 61, 43

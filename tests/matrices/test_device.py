@@ -9,12 +9,12 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from sparsebounds._solve import solve_program
 from sparsebounds.bounds import dual_point
 from sparsebounds.losses import REGISTRY
 from sparsebounds.matrices import DenseMatrix, DeviceMatrix
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
+from sparsebounds.solving.solve import solve_program
 
 FORMS = get_args(Form)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparsebounds._rounding import U
+from sparsebounds._support.rounding import U
 from sparsebounds.matrices import (
     DenseMatrix,
     DeviceMatrix,

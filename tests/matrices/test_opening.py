@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._memory import byte_count, in_words
+from sparsebounds._support.memory import byte_count, in_words
 from sparsebounds.matrices import DenseMatrix
 
 X = np.random.default_rng(0).normal(size=(6, 4))

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._solve import solve_program
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
+from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsebounds import Program
-from sparsebounds._array import HOST
+from sparsebounds._support.array import HOST
 from sparsebounds.losses import REGISTRY
 from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth, smooth_part
 

@@ -16,7 +16,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.report import page as page_module
 from sparsebounds.report.band import path_band, short_path, solution_band
 

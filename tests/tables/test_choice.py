@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables import Choice, did_you_mean, read_table
 from sparsebounds.tables.choice import chosen_features
 

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sparsebounds import _memory
-from sparsebounds._errors import InputError
-from sparsebounds._memory import room
+from sparsebounds._support import memory as _memory
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.memory import room
 from sparsebounds.tables import Choice, load_arrays, read_frame, read_table
 from sparsebounds.tables.unpacking import ENOUGH
 

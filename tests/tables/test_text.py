@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables import read_frame
 
 PLAIN = "mass,size,name\n1.5,-2,a\n-0.25,3,b\n1e3,4,a\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.bounds.bidual import bidual_value, dual_value
 from sparsebounds.bounds.cardinality import (
     Cover,

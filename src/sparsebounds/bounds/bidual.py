@@ -24,8 +24,8 @@ import math
 
 import numpy as np
 
-from sparsebounds import _validate as check
-from sparsebounds._array import Vector
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
 from sparsebounds.bounds.dual import dual_point
 from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.lower import bound_at

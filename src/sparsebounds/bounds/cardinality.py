@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._rounding import down, sum_up, up
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import down, sum_up, up
 from sparsebounds.bounds.dual import DualPoint, floor
 from sparsebounds.bounds.lower import (
     bound_at,

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds import _validate as check
-from sparsebounds._array import Vector
-from sparsebounds._rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses.base import ULPS

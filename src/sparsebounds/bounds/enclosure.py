@@ -31,9 +31,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._rounding import U, down, sum_up, up
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.rounding import U, down, sum_up, up
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds.dual import (
     DualPoint,
     conjugate_up,

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._rounding import U, down, sum_up, up
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.rounding import U, down, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.lower import (
     eta_slip,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._rounding import norm_up, up
+from sparsebounds._support.rounding import norm_up, up
 from sparsebounds.program import Program
 
 

@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._rounding import LONG, U, down, norm_up, sum_up, up
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.rounding import LONG, U, down, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.penalties import best_eta, level_set

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import TINY, gamma, row_norms_up
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import TINY, gamma, row_norms_up
 from sparsebounds.bounds.dual import (
     GRAIN,
     WIDER,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask
+from sparsebounds._support.array import Index, Mask
 from sparsebounds.program import Program
 
 

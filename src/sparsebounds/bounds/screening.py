@@ -20,9 +20,9 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._rounding import down, up
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.rounding import down, up
 from sparsebounds.bounds.dual import DualPoint, dual_point
 from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.forcing import forced_bounds

@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.program import Program
 
 INTEGER = 1e-9

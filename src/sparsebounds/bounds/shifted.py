@@ -22,8 +22,8 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import TINY, gamma, norm_up, sum_up, up
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
 from sparsebounds.bounds.dual import (
     GRAIN,
     WIDER,

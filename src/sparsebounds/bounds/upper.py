@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._rounding import TINY, U, down, sum_up, up
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import TINY, U, down, sum_up, up
 from sparsebounds.losses.base import ULPS
 from sparsebounds.program import Program
 

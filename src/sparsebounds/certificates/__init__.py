@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparsebounds._errors import CertificateError
+from sparsebounds._support.errors import CertificateError
 from sparsebounds.certificates.certificate import (
     Certificate,
     Leaf,

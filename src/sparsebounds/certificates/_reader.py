@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._errors import CertificateError
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import CertificateError
 
 LEAST, SHARE = 1 << 24, 16
 """Bytes that arrays of any file may take when decompressed, and how many more for each of its

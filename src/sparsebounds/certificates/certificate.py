@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._errors import CertificateError
-from sparsebounds._files import write_atomically
-from sparsebounds._html import block, interval
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import CertificateError
+from sparsebounds._support.files import write_atomically
+from sparsebounds._support.html import block, interval
 from sparsebounds._version import __version__
 from sparsebounds.bounds import (
     WIDER,

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import CertificateError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
 from sparsebounds.certificates.certificate import Certificate, Leaf

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import U, gamma
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import U, gamma
 from sparsebounds.bounds import dual_point_at, repair, widened
 from sparsebounds.bounds.forcing import forced_bounds, forced_claims
 from sparsebounds.bounds.many import States, node_bounds

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import CertificateError
+from sparsebounds._support.errors import CertificateError
 from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.tree import Shift, Tree
 

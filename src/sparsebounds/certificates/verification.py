@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._decimals import rounded_down, rounded_up
-from sparsebounds._errors import InputTypeError
+from sparsebounds._support.decimals import rounded_down, rounded_up
+from sparsebounds._support.errors import InputTypeError
 from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered

@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from sparsebounds._printable import printable
+from sparsebounds._support.printable import printable
 from sparsebounds.cli._output import sentences, tell
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.tables import Table
 
 if TYPE_CHECKING:
-    from sparsebounds._path import Path
+    from sparsebounds.paths import Path
     from sparsebounds.program import Program
 
 FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)

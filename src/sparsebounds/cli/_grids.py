@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 
 PRICES = 20
 """Numbers of a geometric range that does not say how many."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.tables import Choice, Recipe
 

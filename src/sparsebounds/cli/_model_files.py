@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._model import INTERCEPT, SavedModel
 from sparsebounds.cli._output import finite

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_mean, split_names
 

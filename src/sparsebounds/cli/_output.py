@@ -18,11 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from sparsebounds._printable import printable
+from sparsebounds._support.printable import printable
 
 if TYPE_CHECKING:
-    from sparsebounds._path import PathProgress
     from sparsebounds.exact import SearchProgress
+    from sparsebounds.paths import PathProgress
     from sparsebounds.relaxation import Progress
 
     Report = Callable[[Progress | SearchProgress | PathProgress], None]

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from sparsebounds._errors import InputError
-from sparsebounds._files import check_output, resolved, same_file
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import check_output, resolved, same_file
 
 LOOK = 4096
 """Bytes that are looked at, at both ends of a file."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sparsebounds._scores import Scores
 from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
+from sparsebounds.report.scores import Scores
 from sparsebounds.tables import Reading
 
 if TYPE_CHECKING:
-    from sparsebounds._solution import Solution
     from sparsebounds.program import Program
+    from sparsebounds.solving.solution import Solution
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from sparsebounds._decimals import DIGITS, percent_up, rounded_down, rounded_up
-from sparsebounds._printable import printable
-from sparsebounds._words import bounds_words, features_words
+from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rounded_up
+from sparsebounds._support.printable import printable
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import say
+from sparsebounds.solving.sentences import bounds_words, features_words
 
 if TYPE_CHECKING:
-    from sparsebounds._solution import Solution
     from sparsebounds.program import Program
+    from sparsebounds.solving.solution import Solution
 
 
 def model_table(program: Program, solution: Solution) -> Table:

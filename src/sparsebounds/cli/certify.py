@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sparsebounds._deadline import Deadline
-from sparsebounds._words import bounds_words
+from sparsebounds._support.deadline import Deadline
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import load_model
@@ -25,6 +24,7 @@ from sparsebounds.cli._output import (
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, status_words
+from sparsebounds.solving.sentences import bounds_words
 
 
 @grouped(TableOptions, SizeOptions, ProblemOptions)

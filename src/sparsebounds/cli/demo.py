@@ -35,9 +35,9 @@ def _breast_cancer() -> None:
     with progress("Loading"):
         from sklearn.datasets import load_breast_cancer
 
-        from sparsebounds._solve import solve_program
         from sparsebounds.certificates import Certificate
         from sparsebounds.program import Program
+        from sparsebounds.solving.solve import solve_program
 
         data = load_breast_cancer()
     X, y = data.data, data.target_names[data.target]

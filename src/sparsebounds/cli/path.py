@@ -10,10 +10,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sparsebounds._decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
-from sparsebounds._printable import printable
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
+from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import prices, sizes
@@ -33,7 +33,7 @@ from sparsebounds.cli._read import read
 from sparsebounds.cli._run import command_line
 
 if TYPE_CHECKING:
-    from sparsebounds._path import Path, PathPoint
+    from sparsebounds.paths import Path, PathPoint
     from sparsebounds.program import Program
 
 
@@ -78,7 +78,7 @@ def path(
 
     Example: sparsebounds path patients.csv --target survival --ks 1:15 --plot path.png
     """
-    from sparsebounds._path import path_of
+    from sparsebounds.paths import path_of
     from sparsebounds.relaxation import Progress
 
     with sentences():

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._model import SavedModel
 from sparsebounds.cli._model_files import load_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sparsebounds._decimals import rounded_down, rounded_up
+from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import sizes
 from sparsebounds.cli._groups import grouped
@@ -18,7 +18,7 @@ from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 
 if TYPE_CHECKING:
-    from sparsebounds._rank import RankBounds
+    from sparsebounds.ranks import RankBounds
 
 
 @grouped(TableOptions, SizeOptions, ProblemOptions)
@@ -45,8 +45,8 @@ def rank(
 
     Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1:10
     """
-    from sparsebounds._rank import rank_bounds
-    from sparsebounds._rank.arguments import chosen_ranks
+    from sparsebounds.ranks import rank_bounds
+    from sparsebounds.ranks.arguments import chosen_ranks
 
     with sentences():
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)

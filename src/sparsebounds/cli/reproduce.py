@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from sparsebounds._errors import InputError
-from sparsebounds._printable import printable
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.printable import printable
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._output import BAD_INPUT, bar, errors, say, sentences
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sparsebounds._deadline import Deadline
-from sparsebounds._errors import InputError
-from sparsebounds._scores import predicted, scored
+from sparsebounds._support.deadline import Deadline
+from sparsebounds._support.errors import InputError
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
@@ -27,6 +26,7 @@ from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
+from sparsebounds.report.scores import predicted, scored
 
 
 @grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
@@ -61,7 +61,7 @@ def solve(
     Example: sparsebounds solve patients.csv --target relapse --loss logistic -k 3 --one-hot
     --impute median --test 0.2 --report report.html
     """
-    from sparsebounds._solve import solve_program
+    from sparsebounds.solving.solve import solve_program
 
     with sentences():
         outputs = [

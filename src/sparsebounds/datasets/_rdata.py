@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 
 LARGEST = 1 << 27
 """More bytes than this are refused: no data set here is near it."""

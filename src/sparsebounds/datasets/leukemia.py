@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
 from sparsebounds.datasets._rdata import LARGEST, read_rdata
 
 URL = (

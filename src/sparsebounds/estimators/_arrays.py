@@ -19,8 +19,8 @@ import numpy as np
 from array_api_compat import device, is_array_api_obj, is_dask_array, is_numpy_array
 from sklearn import get_config
 
-from sparsebounds._array import Index, Vector, namespace, to_numpy
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index, Vector, namespace, to_numpy
+from sparsebounds._support.errors import InputError
 from sparsebounds.matrices import Matrix, as_matrix
 from sparsebounds.matrices.opening import on_disk
 

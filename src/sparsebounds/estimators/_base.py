@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sparsebounds import _validate as check
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
-from sparsebounds._solution import Solution
-from sparsebounds._solve import solve
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
+from sparsebounds.solving.solution import Solution
+from sparsebounds.solving.solve import solve
 
 DEFAULT_K = 10
 

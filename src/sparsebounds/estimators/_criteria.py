@@ -18,8 +18,8 @@ import warnings
 import numpy as np
 from scipy.special import gammaln
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.losses import Loss, MeanLoss
 
 CRITERIA = ("cv", "aic", "bic", "ebic")

@@ -19,17 +19,17 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from sparsebounds import _validate as check
-from sparsebounds._array import Index, Vector, to_numpy
-from sparsebounds._errors import InputError
-from sparsebounds._path import Path, PathPoint, path
-from sparsebounds._path.arguments import budgets, prices
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Index, Vector, to_numpy
+from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator
 from sparsebounds.estimators._criteria import check_choice, check_scored, chosen, information
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import as_matrix
+from sparsebounds.paths import Path, PathPoint, path
+from sparsebounds.paths.arguments import budgets, prices
 
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""

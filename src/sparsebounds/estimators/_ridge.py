@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.losses import Loss, MeanLoss, NonConvexLoss
 from sparsebounds.matrices import Matrix
 

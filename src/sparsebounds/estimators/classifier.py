@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
 from sparsebounds.losses import Loss

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, chosen_loss
 

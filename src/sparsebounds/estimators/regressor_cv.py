@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparsebounds import _validate as check
+from sparsebounds._support import validate as check
 from sparsebounds.estimators._base import chosen_loss
 from sparsebounds.estimators._cv import SparseCV
 from sparsebounds.estimators.regressor import ALLOWED, RegressorPredictions, SparseRegressor

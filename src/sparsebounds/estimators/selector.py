@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparsebounds._array import Mask
+from sparsebounds._support.array import Mask
 from sparsebounds.estimators._arrays import returned, some_columns, stays
 from sparsebounds.estimators._base import SparseEstimator
 from sparsebounds.estimators.classifier import SparseClassifier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparsebounds.exact.checkpoint import Checkpoint
-from sparsebounds.exact.dial import Outlook
+from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.proof import ExactSearch, Proof, proof_of
 from sparsebounds.exact.search import SearchProgress
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
 from sparsebounds.relaxation.ball import solve_ball

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds.many import NodeBounds, States, node_bounds
 from sparsebounds.certificates.tree import dual_vectors
 from sparsebounds.penalties import Penalty

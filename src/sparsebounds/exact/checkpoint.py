@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index
-from sparsebounds._checkpoint import CheckpointFile, numbers, places
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.array import Index
+from sparsebounds._support.checkpoint import CheckpointFile, numbers, places
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates.tree import Tree
 from sparsebounds.exact.bounder import Bounded
-from sparsebounds.exact.dial import Outlook
+from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.tree_arrays import leaf_states, tree_arrays, tree_from
 from sparsebounds.models import Model
 from sparsebounds.problem import Problem

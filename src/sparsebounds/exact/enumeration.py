@@ -18,8 +18,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._deadline import Deadline, TimeUp
+from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.deadline import Deadline, TimeUp
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.models import Model, refit

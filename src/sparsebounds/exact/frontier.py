@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask
+from sparsebounds._support.array import Index, Mask
 from sparsebounds.exact.bounder import Bounded
 
 NAMES = tuple(field.name for field in fields(Bounded))

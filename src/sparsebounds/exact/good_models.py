@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._decimals import rounded_down, rounded_up
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.decimals import rounded_down, rounded_up
+from sparsebounds._support.errors import InputError
 
 USED, UNUSED = "#0072B2", "#F2F2F2"
 """Okabe and Ito's blue on light grey: they differ in lightness, for any eye and in print."""

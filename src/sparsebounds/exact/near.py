@@ -26,9 +26,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._deadline import RELAX, Deadline, Limit, TimeUp
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
+from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import dual_point_at, null_up
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.exact.ball import BallBounder

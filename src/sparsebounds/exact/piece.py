@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._linear import solved
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import solved
 from sparsebounds.penalties import Pattern
 
 EXCHANGES = 1

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.certificates.tree import Tree, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import require_time
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
-from sparsebounds.exact.dial import Outlook
+from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.ridge import RidgeBounder
 from sparsebounds.exact.search import BranchAndBound, SearchProgress
 from sparsebounds.models import Model

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.certificates.tree import Shift, Tree
 from sparsebounds.exact.bounder import Shifted
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
 from sparsebounds.exact.piece import Piece

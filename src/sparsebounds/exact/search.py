@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import Deadline, TimeUp
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import Deadline, TimeUp
 from sparsebounds.bounds.many import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.checkpoint import SearchState
-from sparsebounds.exact.dial import Outlook, outlook
+from sparsebounds.exact.difficulty import Outlook, outlook
 from sparsebounds.exact.frontier import Frontier
 from sparsebounds.exact.record import Record
 from sparsebounds.models import Model, refit

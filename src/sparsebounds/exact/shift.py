@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from sparsebounds._array import Mask, Vector
+from sparsebounds._support.array import Mask, Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.bounds.shifted import KEPT, ShiftedBounds, full_shift
 from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._checkpoint import numbers, packed, places, unpacked
+from sparsebounds._support.checkpoint import numbers, packed, places, unpacked
 from sparsebounds.bounds.many import States
 from sparsebounds.certificates.tree import Shift, Tree, TreeError
 from sparsebounds.program import Program

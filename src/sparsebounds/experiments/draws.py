@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.experiments.base import DRAWS
-from sparsebounds.primalization.point import paper_models
+from sparsebounds.primalization.primalize import paper_models
 from sparsebounds.primalization.ties import tied_point
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sparsebounds._solve import solve_program
 from sparsebounds.datasets import Sample, make_low_rank
 from sparsebounds.experiments.base import Experiment, Tick
 from sparsebounds.experiments.claims_1 import claims_1
@@ -33,6 +32,7 @@ from sparsebounds.experiments.figure_1 import figure_1
 from sparsebounds.primalization import GapBounds, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relax
+from sparsebounds.solving.solve import solve_program
 
 RIDGE = 0.01
 TOLERANCE = 1e-10

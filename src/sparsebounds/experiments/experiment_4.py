@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sparsebounds._solve import solve_program
 from sparsebounds.datasets import make_low_rank
 from sparsebounds.experiments.base import Experiment, Tick, columns
 from sparsebounds.experiments.style import (
@@ -30,6 +29,7 @@ from sparsebounds.experiments.style import (
 from sparsebounds.primalization import primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relax
+from sparsebounds.solving.solve import solve_program
 
 TOLERANCE = 1e-10
 DISTANCES = (

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._rank import RankRow, rank_bounds
+from sparsebounds._support.array import Vector
 from sparsebounds.experiments.base import DRAWS, Part, Tick, spread
 from sparsebounds.experiments.style import BLUE, GREY, ORANGE, RED, band
 from sparsebounds.program import Program
+from sparsebounds.ranks import RankRow, rank_bounds
 
 SHORT, LONG = (0, (2, 1)), (0, (6, 2))
 """Dashes."""

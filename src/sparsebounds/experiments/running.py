@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
 from sparsebounds.experiments.base import Experiment, Tick
 from sparsebounds.experiments.style import rendered, require_matplotlib, styled
 

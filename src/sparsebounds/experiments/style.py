@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 
 BLACK, GREY = "#000000", "#767676"
 BLUE, SKY, GREEN = "#0072B2", "#56B4E9", "#009E73"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sparsebounds._array import Array, namespace
+from sparsebounds._support.array import Array, namespace
 
 
 def increasing_root(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.losses.phase import PhaseLoss
 
 

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from sparsebounds._array import Array, namespace
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Array, namespace
+from sparsebounds._support.errors import InputError
 
 ULPS = 16
 """Rounding allowance of `*_terms`: error <= ULPS * 2^-53 * terms + ULPS * 2^-1074.

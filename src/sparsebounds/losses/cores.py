@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.losses.envelope import Envelope, TangentEnvelope
 from sparsebounds.losses.nonconvex import NonConvexLoss
 

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._rounding import U, down, up
+from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.rounding import U, down, up
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.nonconvex import NonConvexLoss
 

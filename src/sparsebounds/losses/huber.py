@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
-from sparsebounds._array import Array, namespace
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.array import Array, namespace
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.losses.base import Loss, _full_like
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import U
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import U
 from sparsebounds.losses.envelope import Envelope
 from sparsebounds.losses.nonconvex import NonConvexLoss
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Array, namespace
+from sparsebounds._support.array import Array, namespace
 from sparsebounds.losses.base import Loss
 
 

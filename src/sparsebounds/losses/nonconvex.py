@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.losses.base import Loss
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.losses.cores import CoreLoss
 from sparsebounds.losses.envelope import Envelope, TangentEnvelope
 

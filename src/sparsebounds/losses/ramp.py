@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._rounding import U
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import U
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.cores import CoreLoss
 from sparsebounds.losses.envelope import Envelope

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._rounding import U
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.rounding import U
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.cores import CoreLoss
 from sparsebounds.losses.huber import Huber

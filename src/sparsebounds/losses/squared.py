@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparsebounds._array import Array, namespace
+from sparsebounds._support.array import Array, namespace
 from sparsebounds.losses.base import Loss, _full_like
 
 

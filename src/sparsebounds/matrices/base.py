@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._array import HOST, Array, Home, Index, Mask, Vector
-from sparsebounds._errors import InputError
-from sparsebounds._rounding import TINY, gamma, norm_up, row_norms_up, up
+from sparsebounds._support.array import HOST, Array, Home, Index, Mask, Vector
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.rounding import TINY, gamma, norm_up, row_norms_up, up
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words, seeded
 

@@ -21,8 +21,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import up
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.cache import ColumnCache
 from sparsebounds.matrices.largest import RowSums, RowTerms

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 
 
 class ColumnCache:

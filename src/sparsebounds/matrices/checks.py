@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._support.errors import InputError, InputTypeError
 
 
 def check_dimensions(ndim: int) -> None:

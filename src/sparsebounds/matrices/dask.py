@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsebounds._array import Mask, namespace
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Mask, namespace
+from sparsebounds._support.errors import InputError
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
 from sparsebounds.matrices.checks import exact_float

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.words import Words, words
 

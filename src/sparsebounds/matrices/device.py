@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from sparsebounds._array import Abroad, Array, Index, Mask, Vector
+from sparsebounds._support.array import Abroad, Array, Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.sums import ColumnSums, PlainSums, float64_blocks
 from sparsebounds.matrices.words import Words

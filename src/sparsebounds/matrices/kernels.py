@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from sparsebounds._array import Array, Vector
+from sparsebounds._support.array import Array, Vector
 from sparsebounds.matrices.words import Words
 
 DEEP = 1024

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._rounding import TINY, gamma, norm_up, up
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import TINY, gamma, norm_up, up
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.words import Words, words
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._memory import byte_count, check_room
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.memory import byte_count, check_room
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
 from sparsebounds.matrices.parquet import ParquetStorage

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._support.array import Index
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.matrices.storage import Block, Storage
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError
-from sparsebounds._memory import in_words
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.memory import in_words
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words, words

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._array import Array, Home, Index, Vector
-from sparsebounds._rounding import TINY, U, gamma, sum_up, up
+from sparsebounds._support.array import Array, Home, Index, Vector
+from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.words import Words

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index
+from sparsebounds._support.errors import InputError
 
 Block = npt.NDArray[Any]
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Index, Mask
-from sparsebounds._errors import InputError
-from sparsebounds._memory import in_words
+from sparsebounds._support.array import Index, Mask
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.memory import in_words
 from sparsebounds.matrices.ahead import ahead
 from sparsebounds.matrices.blocks import BlockMatrix, Plan
 from sparsebounds.matrices.checks import exact_float

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebounds._array import Abroad, Array, Vector, bits, namespace
+from sparsebounds._support.array import Abroad, Array, Vector, bits, namespace
 from sparsebounds.matrices.words import Words, words
 
 BLOCK = 1 << 26

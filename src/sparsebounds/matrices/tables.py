@@ -14,9 +14,9 @@ from array_api_compat import (
     is_numpy_array,
 )
 
-from sparsebounds._array import Abroad, Mask, namespace, on_host, to_numpy
-from sparsebounds._errors import InputError, InputTypeError
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.array import Abroad, Mask, namespace, on_host, to_numpy
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
 from sparsebounds.matrices.dense import DenseMatrix

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 """Checksums are integers mod 2^64."""

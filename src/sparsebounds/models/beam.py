@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask
+from sparsebounds._support.array import Index, Mask
 from sparsebounds.models.exchange import Quadratic, around, gain
 
 PATIENCE = 2

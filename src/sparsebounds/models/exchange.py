@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._linear import inverse as inverse_of
-from sparsebounds._linear import solved
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.linear import inverse as inverse_of
+from sparsebounds._support.linear import solved
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds.fitting.refit import Model, local_refit
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
 from sparsebounds.models.search import WIDTH, Search, pool_of
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
-from sparsebounds.relaxation.refit import Model, local_refit
 
 REWEIGHTINGS = 8
 """Rounds of beam search and refit from one start."""

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import NEVER, Deadline, TimeUp
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
+from sparsebounds.fitting.refit import Model, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.penalties import level_set
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
-from sparsebounds.relaxation.refit import Model, refit
 from sparsebounds.relaxation.smooth import FLAT
 
 TRIES = 8

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.pieces import Pattern, Slopes
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.base import Penalty
 from sparsebounds.penalties.multipliers import budget_eta
 from sparsebounds.penalties.selection import largest, slope, split

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.base import Penalty, check_parameter, taken
 from sparsebounds.penalties.multipliers import best_eta
 from sparsebounds.penalties.pieces import Pattern

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 
 
 def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.penalties.k_ridge import KRidge
 from sparsebounds.penalties.l0_ridge import L0Ridge
 

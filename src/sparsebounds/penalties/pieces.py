@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Mask, Vector
-from sparsebounds._rounding import exact_products
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.rounding import exact_products
 
 _BLOCKS_PER_ELEMENT = 8
 _SMALLEST_BLOCK = 4

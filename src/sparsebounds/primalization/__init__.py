@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparsebounds.primalization.gap import GapBound, GapBounds, gap_bounds
-from sparsebounds.primalization.point import primalize
+from sparsebounds.primalization.primalize import primalize
 from sparsebounds.primalization.result import Primalization
 from sparsebounds.primalization.rounding import primalized_supports
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.program import Program
 
 

@@ -34,9 +34,10 @@ from sparsebounds.bounds.shapley_folkman import (
     stated_excess,
     stated_nonzeros,
 )
+from sparsebounds.fitting.refit import Model, inside_ball, refit
 from sparsebounds.primalization.lack import lack_of_convexity
 from sparsebounds.primalization.pair import check_pair
-from sparsebounds.primalization.point import primalized, with_lack, without_budget
+from sparsebounds.primalization.primalize import primalized, with_lack, without_budget
 from sparsebounds.primalization.rank import Rank, rank_of_columns
 from sparsebounds.primalization.result import Primalization
 from sparsebounds.primalization.rounding import round_in_pairs
@@ -44,7 +45,6 @@ from sparsebounds.primalization.ties import TiedPoint, tied_point
 from sparsebounds.primalization.vertex import DEPENDENT
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
-from sparsebounds.relaxation.refit import Model, inside_ball, refit
 
 DIGITS = 1e-6
 """A relaxed value this near to a dual one, relative to max(|value|, |null|), is called p**."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError, InputTypeError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.penalties import perspective
 from sparsebounds.primalization.ties import relaxed_cost
 from sparsebounds.program import Program

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import linprog
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.primalization.centred import centred
 from sparsebounds.primalization.ties import TiedPoint
 from sparsebounds.primalization.vertex import basis

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.primalization.centred import centred
 from sparsebounds.primalization.vertex import DEPENDENT

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds.relaxation.refit import Model
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.fitting.refit import Model
 
 Argument = Literal["sparse", "unique", "vertex"]
 

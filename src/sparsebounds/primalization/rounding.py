@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds.shapley_folkman import INTEGER, rounding_rate
-from sparsebounds.primalization.point import vertex_of
+from sparsebounds.primalization.primalize import vertex_of
 from sparsebounds.primalization.ties import TiedPoint, tied_point
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties import slope
 from sparsebounds.primalization.centred import centred
 from sparsebounds.program import Program

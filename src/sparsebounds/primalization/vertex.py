@@ -18,9 +18,9 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.linalg.blas import dger
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._linear import inverse as inverse_of
-from sparsebounds._linear import solved
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import inverse as inverse_of
+from sparsebounds._support.linear import solved
 
 DEPENDENT = 1e-10
 """A column counts as dependent when its distance from the others is below this, for length 1."""

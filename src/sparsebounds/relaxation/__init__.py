@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sparsebounds.relaxation.bidual import RelaxationWarning, relax
 from sparsebounds.relaxation.cardinality import dual_points
 from sparsebounds.relaxation.progress import Progress
+from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.workspace import Workspace
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Vector
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.penalties import Penalty
 from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
 from sparsebounds.relaxation.points import SmoothPoint

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from sparsebounds._deadline import Deadline, Limit
+from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds.bounds.lower import one_price
 from sparsebounds.program import Program
-from sparsebounds.relaxation.bidual import relax
+from sparsebounds.relaxation.relax import relax
 from sparsebounds.relaxation.result import Relaxation
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._deadline import NEVER, Deadline
+from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 from sparsebounds.relaxation.smooth import Smooth

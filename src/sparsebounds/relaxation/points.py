@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Array, Index, Vector
+from sparsebounds._support.array import Array, Index, Vector
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at
 from sparsebounds.losses import Box
 from sparsebounds.program import Program

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsebounds._array import HOST, Array, Home, Index, Vector
+from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
-from sparsebounds._deadline import Deadline
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import Deadline
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program

@@ -10,9 +10,9 @@ from collections import deque
 
 import numpy as np
 
-from sparsebounds._array import HOST, Index
-from sparsebounds._deadline import NEVER, Deadline
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import HOST, Index
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
 from sparsebounds.relaxation.smooth import Smooth, smooth_part

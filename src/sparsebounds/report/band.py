@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._array import Mask, Vector
-from sparsebounds._errors import InputError
-from sparsebounds._path import Path, path_of
-from sparsebounds._solution import Solution
+from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.errors import InputError
+from sparsebounds.paths import Path, path_of
 from sparsebounds.program import Program
+from sparsebounds.solving.solution import Solution
 
 SIZES, PRICES, DECADE = 10, 9, 10.0
 """Points of the short path that a report makes, and how far its prices go from the chosen one."""

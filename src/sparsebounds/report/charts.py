@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._path import Path
-from sparsebounds._path.plot import entry_order, program_coefs
+from sparsebounds._support.array import Vector
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds.paths import Path
+from sparsebounds.paths.plot import entry_order, program_coefs
 from sparsebounds.report.band import Band
 
 BLUE, ORANGE, GREEN, FAINT, INK = (

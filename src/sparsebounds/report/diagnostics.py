@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._scores import Predicted, Scores, chance
+from sparsebounds._support.array import Vector
 from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, figure, plain
 from sparsebounds.report.parts import Block, Cell, Chart, Table, Text
+from sparsebounds.report.scores import Predicted, Scores, chance
 
 MOST_POINTS = 2000
 """Points of a scatter plot, drawn at random where there are more rows."""

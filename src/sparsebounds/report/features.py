@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._solution import Solution
+from sparsebounds._support.array import Vector
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
 from sparsebounds.report.parts import Cell, Table, number
+from sparsebounds.solving.solution import Solution
 
 MOST_FEATURES = 1000
 """Rows of the table of all features."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError
-from sparsebounds._scores import LinearModel, Predicted, predicted
+from sparsebounds._support.errors import InputError
 from sparsebounds._version import __version__
 from sparsebounds.matrices import as_matrix
 from sparsebounds.program import Program
 from sparsebounds.report.parts import Block, Cell, Code, Section, Table, Text, number
+from sparsebounds.report.scores import LinearModel, Predicted, predicted
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "plotly")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._errors import InputError
-from sparsebounds._files import write_atomically
-from sparsebounds._printable import printable
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.files import write_atomically
+from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
 from sparsebounds.report.parts import Chart, Page
 

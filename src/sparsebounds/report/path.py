@@ -6,11 +6,10 @@ import os
 
 import numpy as np
 
-from sparsebounds._decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._files import check_output
-from sparsebounds._path import Path, PathPoint
-from sparsebounds._path.plot import MOST_NAMES
-from sparsebounds._scores import fitted, scored
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.files import check_output
+from sparsebounds.paths import Path, PathPoint
+from sparsebounds.paths.plot import MOST_NAMES
 from sparsebounds.program import Program
 from sparsebounds.report.band import path_band
 from sparsebounds.report.charts import (
@@ -22,6 +21,7 @@ from sparsebounds.report.charts import (
 from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
 from sparsebounds.report.page import require_report, write
 from sparsebounds.report.parts import Block, Card, Cell, Chart, Page, Section, Table, Text, number
+from sparsebounds.report.scores import fitted, scored
 
 
 def report_path(

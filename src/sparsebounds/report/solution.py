@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds import _validate as check
-from sparsebounds._decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._files import check_output
-from sparsebounds._path import Path
-from sparsebounds._scores import fitted, scored
-from sparsebounds._solution import Solution
-from sparsebounds._words import bounds_words, features_words
+from sparsebounds._support import validate as check
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.files import check_output
+from sparsebounds.paths import Path
 from sparsebounds.program import Program
 from sparsebounds.report.band import short_path, solution_band
 from sparsebounds.report.charts import band_chart, folds_chart
@@ -34,6 +31,9 @@ from sparsebounds.report.parts import (
     Stretch,
     Text,
 )
+from sparsebounds.report.scores import fitted, scored
+from sparsebounds.solving.sentences import bounds_words, features_words
+from sparsebounds.solving.solution import Solution
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables.suggestions import listing
 from sparsebounds.tables.unpacking import GZIP, opened, unpacking
 

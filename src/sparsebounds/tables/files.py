@@ -6,9 +6,9 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsebounds._errors import InputError
-from sparsebounds._memory import check_room
-from sparsebounds._npy import read_arrays
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.memory import check_room
+from sparsebounds._support.npy import read_arrays
 from sparsebounds.tables.text import read_text
 from sparsebounds.tables.unpacking import CELL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl

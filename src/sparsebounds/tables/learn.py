@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables.choice import Choice, matching
 from sparsebounds.tables.kinds import (
     COMMA_NUMBER,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsebounds._errors import InputError
-from sparsebounds._validate import LARGEST
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.validate import LARGEST
 from sparsebounds.tables.suggestions import listing
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables.kinds import as_numbers, as_text
 from sparsebounds.tables.suggestions import did_you_mean, listing
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Index
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index
+from sparsebounds._support.errors import InputError
 
 
 def held_out(y: Any, share: float, seed: int) -> tuple[Index, Index]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsebounds._array import Index
-from sparsebounds._errors import InputError
+from sparsebounds._support.array import Index
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers

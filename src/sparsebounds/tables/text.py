@@ -10,7 +10,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparsebounds._errors import InputError
+from sparsebounds._support.errors import InputError
 from sparsebounds.tables.dialect import Dialect, sniff, uneven_row
 from sparsebounds.tables.unpacking import content, packed
 

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sparsebounds._errors import InputError
-from sparsebounds._memory import check_room, room
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.memory import check_room, room
 
 GZIP = b"\x1f\x8b"
 STEP = 1 << 22

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._array import Vector
+from sparsebounds._support.array import Vector
 from sparsebounds.losses import get_loss
 from sparsebounds.program import Form, Program
 

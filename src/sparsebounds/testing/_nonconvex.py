@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebounds._array import Vector
-from sparsebounds._rounding import TINY, U
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import TINY, U
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.losses.base import ULPS
 

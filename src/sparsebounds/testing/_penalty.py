@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._array import Mask, Vector
+from sparsebounds._support.array import Mask, Vector
 from sparsebounds.penalties import Penalty, perspective
 
 _SCALES = (0.03, 1.0, 30.0)

@@ -21,7 +21,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from sparsebounds._array import Index, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds import objective_up
 from sparsebounds.program import Program, in_ball
 

@@ -1,8 +1,0 @@
-"""Numerical rank: solve on a low-rank X_r, prove on the full X."""
-
-from __future__ import annotations
-
-from sparsebounds._rank.result import RankBounds, RankRow
-from sparsebounds._rank.sweep import rank_bounds
-
-__all__ = ["RankBounds", "RankRow", "rank_bounds"]

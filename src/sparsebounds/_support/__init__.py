@@ -1,0 +1,1 @@
+"""What every layer stands on: arrays, rounding, checks, files, numbers and words in print."""

@@ -1,0 +1,28 @@
+"""Small linear systems that may be singular: no data end in an exception."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebounds._support.array import Vector
+
+
+def solved(matrix: Vector, right: Vector) -> Vector:
+    """The solution x of matrix x = right; the shortest least-squares one of a singular system.
+
+    0 where an entry is not finite.
+    """
+    try:
+        found = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan)
+    if np.all(np.isfinite(found)):
+        return np.asarray(found)
+    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(right))):
+        return np.zeros(right.shape)
+    return np.nan_to_num(np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0]))
+
+
+def inverse(matrix: Vector) -> Vector:
+    """The inverse of a matrix, or the pseudo-inverse of a singular one."""
+    return solved(matrix, np.eye(len(matrix)))

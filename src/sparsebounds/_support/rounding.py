@@ -1,0 +1,148 @@
+"""Directed rounding: floats that are proved to lie above or below an exact value.
+
+Round-to-nearest errs by at most half a unit in the last place, so the next float up
+(or down) after each operation is a bound of the exact result, subnormals and overflow
+included. Inner products err by at most g_n |x| |a| with g_n = n u / (1 - n u) and
+u = 2^-53, whatever the order of summation and with or without fused multiply-add, plus
+n 2^-1074 for underflow (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._support.array import Vector
+
+U = 2.0**-53
+"""Unit roundoff of float64."""
+
+TINY = 2.0**-1074
+"""The smallest positive float64."""
+
+LONG = 4096
+"""Arrays beyond this are worth a vectorised routine."""
+
+
+@overload
+def up(x: float) -> float: ...
+@overload
+def up(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
+def up(x: Any) -> Any:
+    """A float above x, within two units in its last place; infinities stay."""
+    if np.ndim(x) == 0 or x.size < LONG:
+        return np.nextafter(x, np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # |x| 2^-52 is at least one unit in the last place of x; five passes in place beat a
+        # scalar routine.
+        step = np.abs(x)
+        step *= 2.0 * U
+        step += TINY
+        step += x
+        return np.fmax(step, x, out=step)
+
+
+@overload
+def down(x: float) -> float: ...
+@overload
+def down(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
+def down(x: Any) -> Any:
+    """A float below x, within two units in its last place; infinities stay."""
+    if np.ndim(x) == 0 or x.size < LONG:
+        return np.nextafter(x, -np.inf)
+    below = up(-x)
+    return np.negative(below, out=below)
+
+
+def exact_sum(x: Vector) -> tuple[float, float]:
+    """(total, radius) with |exact sum of the floats x - total| <= radius, for finite x.
+
+    Short sums by `fsum`. Long ones by halving: sums of pairs and their exact rounding errors
+    (Knuth's two-sum), until few are left; the errors, 2^-53 of the terms, are summed plainly.
+    """
+    errors, radius = 0.0, 0.0
+    while len(x) > LONG:
+        half = len(x) // 2
+        a, b = x[:half], x[half : 2 * half]
+        pairs = a + b
+        back = pairs - a
+        lost = (a - (pairs - back)) + (b - back)
+        errors += float(np.sum(lost))
+        radius += 2.0 * gamma(len(lost) + 64) * float(np.sum(np.abs(lost)))
+        x = np.append(pairs, x[2 * half :])
+    total = math.fsum([*x.tolist(), errors])
+    # The running sum of `errors` has at most 64 terms, covered by the widened gamma above.
+    return total, up(radius + 2.0 * U * abs(total) + TINY) if total or radius else 0.0
+
+
+def sum_up(x: Vector) -> float:
+    """A float at least the exact sum of the floats x; inf where that is not finite."""
+    if not x.size:
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            total, radius = exact_sum(x)
+        except OverflowError:
+            return math.inf
+        except ValueError:  # fsum of both infinities
+            return math.nan
+        if math.isfinite(total):
+            return up(total + radius)
+    return math.nan if np.any(np.isneginf(x)) else math.inf
+
+
+def gamma(n: int) -> float:
+    """g_n = n u / (1 - n u), rounded up: the relative error bound of n roundings."""
+    return up(up(n * U) / down(1.0 - n * U))
+
+
+def norm_up(x: Vector) -> float:
+    """A float at least the Euclidean norm of x; inf where that overflows."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    scaled = up(np.abs(x) / largest)
+    with np.errstate(over="ignore"):
+        return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
+
+
+def row_norms_up(x: Vector) -> Vector:
+    """Floats at least the Euclidean norm of each row of x; inf where its square overflows."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", x, x)
+        squares = up(up(squares * (1.0 + 2.0 * gamma(x.shape[1] + 1))) + x.shape[1] * TINY)
+        norms: Vector = np.sqrt(squares)
+    return up(norms)
+
+
+def exact_products(x: Vector, y: Vector) -> Vector:
+    """Floats whose exact sum is the exact sum of x_i y_i: products and their rounding errors.
+
+    Dekker's product, by halves of 26 bits; exact unless a factor is beyond 1e300 or a product
+    underflows.
+    """
+    product = x * y
+    x_high, y_high = upper_half(x), upper_half(y)
+    x_low, y_low = x - x_high, y - y_high
+    error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return np.concatenate((product, error))
+
+
+def exact_dot(x: Vector, y: Vector, *terms: float) -> float:
+    """x.y and the terms, rounded once, though large ones cancel; NaN where one is infinite."""
+    used = np.flatnonzero(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = exact_products(x[used], y[used])
+    try:
+        return math.fsum((*products.tolist(), *terms))
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+def upper_half(x: Any) -> Any:
+    """The upper 26 bits of x, a float or an array of any library (Veltkamp)."""
+    high = (2.0**27 + 1.0) * x
+    return high - (high - x)

@@ -1,0 +1,268 @@
+"""Checks of users' arguments. Every error names the argument and the remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from array_api_compat import is_array_api_obj
+
+from sparsebounds._support.array import Mask, Vector, to_numpy
+from sparsebounds._support.errors import InputError, InputTypeError
+
+LARGEST = 1e150
+"""Numbers beyond this overflow when squared."""
+
+
+def exactly_one(**arguments: Any) -> None:
+    """Exactly one of the arguments is given (not None)."""
+    given = [name for name, value in arguments.items() if value is not None]
+    names = " and ".join(arguments)
+    if not given:
+        raise InputError(f"Neither {names.replace(' and ', ' nor ')} was given; pass one of them.")
+    if len(given) > 1:
+        raise InputError(f"Both {names} were given; pass only one of them.")
+
+
+def cardinality(k: Any) -> int:
+    """k as an int >= 0."""
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise InputTypeError(f"k={k!r} must be an integer: the largest number of nonzeros.")
+    if k < 0:
+        raise InputError(f"k={k} is negative; pass the largest number of nonzeros, 0 or more.")
+    return int(k)
+
+
+def positive_number(name: str, value: Any) -> float:
+    """A finite float > 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(f"{name}={value!r} must be a number greater than 0.")
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(f"{name}={value!r} must be finite and greater than 0.")
+    return number
+
+
+def whole_number(name: str, value: Any) -> int:
+    """An int >= 0."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise InputError(f"{name}={value!r} must be a whole number, 0 or more.")
+    return int(value)
+
+
+def check_random_state(value: Any) -> None:
+    """A seed: a whole number, a numpy Generator or None."""
+    seed = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    if not seed and value is not None and not isinstance(value, np.random.Generator):
+        raise InputError(
+            f"random_state={value!r} must be a whole number, 0 or more, a numpy Generator or None."
+        )
+
+
+def check_tolerance(tol: Any, example: str = "1e-4") -> None:
+    """A tolerance is a finite number > 0."""
+    if not (isinstance(tol, Real) and math.isfinite(tol) and float(tol) > 0):
+        raise InputError(f"tol={tol!r} must be a number greater than 0, such as {example}.")
+
+
+def check_node_limit(node_limit: Any) -> None:
+    """A node limit is None or a number >= 1."""
+    if node_limit is not None and not (isinstance(node_limit, Real) and float(node_limit) >= 1):
+        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """A time limit is None or a number of seconds > 0."""
+    if time_limit is not None and (
+        isinstance(time_limit, bool)
+        or not isinstance(time_limit, Real)
+        or not float(time_limit) > 0
+    ):
+        raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
+
+
+def check_callback(callback: Any) -> None:
+    """A callback is None or a function."""
+    if callback is not None and not callable(callback):
+        raise InputTypeError(f"callback={callback!r} cannot be called; pass a function, or None.")
+
+
+def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> float | Vector:
+    """A positive number, or a vector with one number a feature."""
+    if np.ndim(value) == 0:
+        return positive_number(name, value)
+    numbers = real_vector(name, value, m, "feature")
+    if np.any(numbers < 0) or (not zero_allowed and np.any(numbers == 0)):
+        least = "0 or more" if zero_allowed else "greater than 0"
+        raise InputError(f"{name} holds {numbers.min():g}; every entry must be {least}.")
+    return numbers
+
+
+def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
+    """A finite float64 vector of the given length."""
+    array = _array(name, value)
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional; its shape is {array.shape}. Try {name}.ravel()."
+        )
+    if len(array) != length:
+        raise InputError(
+            f"{name} has {len(array)} entries, but X has {length} {per}s; pass one a {per}."
+        )
+    vector = array.astype(np.float64)
+    if not np.all(np.isfinite(vector)):
+        where = int(np.flatnonzero(~np.isfinite(vector))[0])
+        kind = "NaN" if np.isnan(vector[where]) else "infinity"
+        raise InputError(f"{name} holds {kind} at position {where}; drop or impute such rows.")
+    if np.any(np.abs(vector) > LARGEST):
+        raise InputError(f"{name} holds values beyond {LARGEST:g}; rescale it.")
+    return vector
+
+
+def sample_weights(value: Any, n: int) -> tuple[Vector, Mask | None]:
+    """Weights of the rows kept, and which rows those are (None: all)."""
+    weights = all_sample_weights(value, n)
+    keep = weights > 0
+    return (weights, None) if keep.all() else (weights[keep], keep)
+
+
+def all_sample_weights(value: Any, n: int) -> Vector:
+    """The weights of all rows, some of which are above 0."""
+    if value is None:
+        return np.ones(n)
+    weights = real_vector("sample_weight", value, n, "row")
+    if np.any(weights < 0):
+        raise InputError(
+            f"sample_weight holds {weights.min():g}; weights must be 0 or more (0 drops a row)."
+        )
+    if not np.any(weights > 0):
+        raise InputError("sample_weight is all zero, which drops every row; weigh some rows.")
+    return weights
+
+
+def response_labels(y: Any, n: int) -> Any:
+    """y as a one-dimensional array of n entries of any kind."""
+    array = _array("y", y)
+    if array.ndim != 1:
+        raise InputError(f"y must be one-dimensional; its shape is {array.shape}. Try y.ravel().")
+    if len(array) != n:
+        raise InputError(f"y has {len(array)} entries, but X has {n} rows; pass one a row.")
+    if array.dtype.kind == "c":
+        raise InputTypeError("y is complex; it must hold real numbers or class labels.")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise InputError("y holds NaN or infinity; drop such rows.")
+    if array.dtype == object and any(isinstance(v, float) and math.isnan(v) for v in array):
+        raise InputError("y holds NaN; drop such rows.")
+    return array
+
+
+def _array(name: str, value: Any) -> npt.NDArray[Any]:
+    """value as an array, without dropping a mask unseen."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputTypeError(f"{name} is a masked array; fill or drop its masked entries first.")
+    try:
+        return to_numpy(value)
+    except ValueError as error:
+        raise InputError(f"{name} cannot be read as a vector of numbers: {error}.") from error
+
+
+def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
+    """y coded -1 and +1 (the larger label), and the two labels in that order."""
+    try:
+        labels = np.unique(y)
+    except TypeError as error:
+        raise InputTypeError("y mixes labels that cannot be sorted; use one type.") from error
+    values = labels.tolist()
+    if labels.dtype.kind in "fiu" and set(values) <= {-1, 1}:
+        return np.asarray(y, dtype=np.float64), (-1, 1)
+    if len(values) != 2:
+        shown = ", ".join(repr(label) for label in values[:5])
+        if len(values) > 5:
+            shown += ", ..."
+        raise InputError(
+            f"y holds {len(values)} classes ({shown}), but this loss needs exactly two; "
+            "code y with two labels, or choose loss='squared' for a real response."
+        )
+    return np.where(y == labels[1], 1.0, -1.0), (values[0], values[1])
+
+
+def feature_names(value: Any, m: int) -> tuple[str, ...]:
+    """m distinct names."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputTypeError(f"feature_names={value!r} must be a list of {m} names, one a column.")
+    names = tuple(str(name) for name in value)
+    if len(names) != m:
+        raise InputError(f"feature_names has {len(names)} entries, but X has {m} columns.")
+    if len(set(names)) < m:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"feature_names holds {twice!r} more than once; names must differ.")
+    return names
+
+
+def features(argument: str, chosen: Any, m: int, names: tuple[str, ...] | None) -> Mask:
+    """A mask of the chosen features, given by index or by name."""
+    mask = np.zeros(m, dtype=np.bool_)
+    if chosen is None:
+        return mask
+    if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
+        chosen = [chosen]
+    for feature in entries(chosen):
+        mask[_feature_index(argument, feature, m, names)] = True
+    return mask
+
+
+def entries(values: Iterable[Any]) -> Iterable[Any]:
+    """The entries of a list, or of an array of any library."""
+    foreign = bool(is_array_api_obj(values))
+    listed: Iterable[Any] = to_numpy(values) if foreign else values
+    return listed
+
+
+def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] | None) -> int:
+    if isinstance(feature, str):
+        if names is None:
+            raise InputError(
+                f"{argument} names the feature {feature!r}, but X has no column names; "
+                "pass a data frame, feature_names=, or column indices."
+            )
+        if feature not in names:
+            raise InputError(f"{argument} names {feature!r}, which is not a column of X.")
+        return names.index(feature)
+    if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, Integral):
+        raise InputTypeError(
+            f"{argument} holds {feature!r}; pass column indices or names "
+            "(np.flatnonzero of a mask)."
+        )
+    index = int(feature)
+    if not 0 <= index < m:
+        raise InputError(f"{argument} holds {index}, but columns go from 0 to {m - 1}.")
+    return index
+
+
+def standardization(value: Any) -> Any:
+    """True, False or a pair (center, scale)."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return value
+    raise InputTypeError(
+        f"standardize={value!r} must be True, False or a pair of vectors (center, scale)."
+    )
+
+
+def sign_mask(positive: Any, m: int) -> Mask:
+    """positive=True, False or a boolean mask, as a mask."""
+    if isinstance(positive, (bool, np.bool_)):
+        return np.full(m, bool(positive))
+    mask = to_numpy(positive)
+    if mask.dtype != np.bool_ or mask.shape != (m,):
+        raise InputError(
+            f"positive must be True, False or a boolean mask of {m} entries, one a feature."
+        )
+    return mask.copy()

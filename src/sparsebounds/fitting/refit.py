@@ -1,0 +1,150 @@
+"""The best model on a support: min F + ridge, or over the ball, with w zero elsewhere.
+
+The relaxation's own Newton method with every feature inside the support (u = 1): smooth but for
+the signs, to machine precision. The value returned is the objective rounded up, which the model
+attains; the ball is obeyed exactly. For a non-convex loss it is the best of several local optima
+(`relaxation.local`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.bounds import objective_up
+from sparsebounds.fitting.local import default_starts, descent
+from sparsebounds.penalties import KRidge
+from sparsebounds.program import Program, in_ball
+from sparsebounds.relaxation.ball import solve_ball
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.smooth import smooth_part
+
+ACCURACY = 1e-14
+"""Gap of a refit, relative to the size of the objective's terms."""
+
+
+ROUGH, SLOW = 1e-7, 0.02
+"""The same for an envelope, whose lines have a curvature by convention, and the least share of the
+gap that a step closes: last digits are slow."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A sparse model on the program's own columns that obeys its constraints."""
+
+    value: float
+    """Its objective, rounded up."""
+
+    w: Vector
+    b: float
+    eta: float
+    """The multiplier of the ball at this model; NaN in the ridge forms."""
+
+    @cached_property
+    def support(self) -> Index:
+        """Where w is not zero."""
+        return np.flatnonzero(self.w)
+
+
+# Overflow far from the solution is an infinite value, not news for the user.
+@np.errstate(all="ignore")
+def refit(
+    program: Program,
+    support: Index,
+    columns: Vector | None = None,
+    near: Model | None = None,
+) -> Model:
+    """The best model on a support (always-in features are added to it).
+
+    `columns` are program.matrix.columns(support) where they are at hand; `near` is a model to
+    start from (ridge forms).
+    """
+    extra = np.setdiff1d(np.flatnonzero(program.always), support)
+    if columns is None or len(extra):
+        support = np.union1d(support, extra).astype(np.int64)
+        columns = program.matrix.columns(support)
+    if not program.loss.convex:
+        return local_refit(program, support, columns)
+    smooth = smooth_part(program)
+    smooth.add(columns)
+    size = len(support)
+
+    own = 1.0 if program.ball is not None else program.ridges[support]
+    penalty = KRidge(0, own, inside=np.True_, positive=program.positive[support])
+    eta = float("nan")
+    null = smooth.at(np.zeros(size), program.null_intercept)
+    scale = max(smooth.magnitude(null), 1e-300)
+    accuracy, inner, worth = ACCURACY * scale, 0.0, 0.0
+    if program.box is not None:
+        accuracy, inner, worth = ROUGH * scale, ROUGH, SLOW
+    if program.ball is None or size == 0:
+        start = null if near is None else smooth.at(near.w[support], near.b)
+        # One step at least: a coefficient is 0 where its column is of no use, not where it is of
+        # little use for the objective.
+        point = newton(smooth, penalty, start, accuracy, scale, least_steps=1, worth=worth).point
+    else:
+        eta = penalty.multiplier(-null.gradient, program.ball)
+        found = solve_ball(
+            smooth,
+            penalty,
+            null,
+            eta,
+            program.ball,
+            accuracy,
+            scale,
+            inner=inner,
+            patience=2,
+            worth=worth,
+        )
+        point, eta = found.primal.point, found.eta
+    w = np.zeros(program.m)
+    w[support] = point.w
+    w = inside_ball(program, w)
+    value = objective_up(program, w, point.b, columns[:, w[support] != 0.0])
+    return Model(value, w, point.b, eta)
+
+
+def local_refit(
+    program: Program, support: Index, columns: Vector, starts: Sequence[Vector] = ()
+) -> Model:
+    """A local optimum on a support, the best from these predictions; for non-convex losses."""
+    found = []
+    for z in starts or default_starts(program, columns):
+        nonzeros, b, eta = descent(program, support, columns, z)
+        w = np.zeros(program.m)
+        w[support] = nonzeros
+        w = inside_ball(program, w)
+        value = objective_up(program, w, b, columns[:, w[support] != 0.0])
+        found.append(Model(value, w, b, eta))
+    return min(found, key=lambda model: model.value)
+
+
+def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:
+    """(model, coef, intercept): the coefficients in the user's units, and the model they are.
+
+    Changing units rounds; the value, and the ball, are those of what the user gets.
+    """
+    coef, intercept = program.to_user(model.w, model.b)
+    w, b = program.to_program(coef, intercept)
+    if np.array_equal(w, model.w) and b == model.b:
+        return model, coef, intercept
+    margin = 2.0**-52
+    while program.ball is not None and not in_ball(w, program.ball):
+        coef, margin = coef * (1.0 - margin), 2.0 * margin
+        w, b = program.to_program(coef, intercept)
+    return Model(objective_up(program, w, b), w, b, model.eta), coef, intercept
+
+
+def inside_ball(program: Program, w: Vector) -> Vector:
+    """w, less the few units in the last place by which rounding has put it outside the ball.
+
+    More where the ball is so small that squares underflow.
+    """
+    margin = 2.0**-52
+    while program.ball is not None and not in_ball(w, program.ball):
+        w, margin = w * (1.0 - margin), 2.0 * margin
+    return w

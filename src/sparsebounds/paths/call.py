@@ -1,0 +1,91 @@
+"""path: the arguments of `solve` with a grid in place of k or l0."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sparsebounds._support.deadline import Deadline
+from sparsebounds.losses import Loss
+from sparsebounds.paths.arguments import check_options, checked_grid
+from sparsebounds.paths.result import Path
+from sparsebounds.paths.walk import Callback, Walk
+from sparsebounds.program import Program
+
+
+def path(
+    X: Any,
+    y: Any,
+    *,
+    ks: Any = None,
+    l0s: Any = None,
+    ridge: Any = None,
+    ball: float | None = None,
+    loss: str | Loss = "squared",
+    tol: float = 1e-4,
+    stop: float | None = None,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    positive: Any = False,
+    always: Any = None,
+    never: Any = None,
+    feature_names: Any = None,
+    exact: bool = False,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
+
+    Parameters are those of `solve`, with a grid in place of `k` or `l0`: `ks` is walked through
+    upwards, `l0s` downwards. `stop` ends the path where it is proved that the rest of the grid has
+    nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
+    for at most `node_limit` nodes each. After `time_limit` seconds in all, or Ctrl-C, the points
+    done are returned; `callback` is called as in `solve`, and with a `PathProgress` a point.
+    `checkpoint` is a file that the path is saved to after its points, and taken up from where it
+    exists: the answer is that of a path that was never stopped.
+    """
+    deadline = Deadline.of(time_limit)
+    grid = checked_grid(ks, l0s)
+    check_options(tol, stop, node_limit, callback)
+    program = Program(
+        X,
+        y,
+        k=0 if l0s is None else None,
+        l0=None if l0s is None else grid[0],
+        ridge=ridge,
+        ball=ball,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        sample_weight=sample_weight,
+        offset=offset,
+        positive=positive,
+        always=always,
+        never=never,
+        feature_names=feature_names,
+    )
+    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+
+
+def path_of(
+    program: Program,
+    *,
+    ks: Any = None,
+    l0s: Any = None,
+    tol: float = 1e-4,
+    stop: float | None = None,
+    exact: bool = False,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callback | None = None,
+) -> Path:
+    """`path` for a program that is already posed; its own k or l0 does not matter."""
+    deadline = Deadline.of(time_limit)
+    grid = checked_grid(ks, l0s)
+    check_options(tol, stop, node_limit, callback)
+    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()

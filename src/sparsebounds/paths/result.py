@@ -1,0 +1,271 @@
+"""Path: models along a grid of budgets k or prices l0, with bounds that are proved at each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.html import block, grid
+from sparsebounds.certificates import Certificate
+from sparsebounds.certificates.verification import Verdict
+from sparsebounds.paths.rows import Fitted, Row
+from sparsebounds.paths.shared import Proof
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One model of a path, both bounds on the best possible there, and the certificate."""
+
+    k: int | None
+    """The budget, in a path of budgets."""
+
+    l0: float | None
+    """The price, in a path of prices."""
+
+    support: Index
+    """Where coef is not zero."""
+
+    values: Vector = field(repr=False)
+    """The coefficients of the support, in the user's units."""
+
+    intercept: float
+    upper: float
+    """The model's objective, rounded up."""
+
+    lower: float
+    """No model that obeys the constraints has a smaller objective."""
+
+    rel_gap: float
+    """gap / max(|upper|, |null|), null the objective of the best model without features."""
+
+    status: Literal["optimal", "bounded"]
+    """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
+
+    fixed_in: Index = field(repr=False)
+    """Features proved to be in every best model at this point."""
+
+    certificate: Certificate = field(repr=False)
+    nodes: int = field(repr=False)
+    """Nodes of the exact search; 0 where there was none."""
+
+    seconds: float = field(repr=False)
+
+    @classmethod
+    def of(cls, row: Row, fitted: Fitted, proof: Proof, tol: float) -> PathPoint:
+        """A row of the walk, with the best model and the best proof for it."""
+        program = row.program
+        certificate = Certificate.build(
+            program,
+            proof.duals,
+            proof.leaves,
+            fitted.full(program.m),
+            fitted.b,
+            lower=proof.lower,
+            tree=proof.tree,
+        )
+        distance = program.relative(certificate.gap, certificate.upper)
+        return cls(
+            k=program.k,
+            l0=program.l0 if isinstance(program.l0, float) else None,
+            support=fitted.support,
+            values=fitted.coef,
+            intercept=fitted.intercept,
+            upper=certificate.upper,
+            lower=certificate.lower,
+            rel_gap=distance,
+            status="optimal" if distance <= tol else "bounded",
+            fixed_in=row.fixed_in,
+            certificate=certificate,
+            nodes=row.nodes,
+            seconds=row.seconds,
+        )
+
+    @property
+    def coef(self) -> Vector:
+        """All coefficients, in the user's units."""
+        coef = np.zeros(self.certificate.shape[1])
+        coef[self.support] = self.values
+        return coef
+
+    @property
+    def gap(self) -> float:
+        """upper - lower: the model is at most this far from the best possible."""
+        return self.upper - self.lower
+
+    @property
+    def place(self) -> float:
+        """k or l0."""
+        return float(self.k) if self.k is not None else float(self.l0 or 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Path(Sequence[PathPoint]):
+    """The points of a path: budgets ascending, or prices descending."""
+
+    points: tuple[PathPoint, ...]
+    kind: Literal["k", "l0"]
+    feature_names: tuple[str, ...] | None
+    null: float
+    """The objective of the best model without features."""
+
+    problem: str
+    """Data, loss and size of w, in words."""
+
+    message: str
+    """Why it ended, in a sentence."""
+
+    complete: bool
+    """Whether every point of the grid was done."""
+
+    full_passes: float
+    newton_steps: int
+    seconds: float
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @overload
+    def __getitem__(self, place: int) -> PathPoint: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[PathPoint, ...]: ...
+    def __getitem__(self, place: int | slice) -> PathPoint | tuple[PathPoint, ...]:
+        return self.points[place]
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return iter(self.points)
+
+    def at(self, value: float) -> PathPoint:
+        """The point of a budget k, or of a price l0."""
+        for point in self.points:
+            if point.place == value:
+                return point
+        there = ", ".join(f"{point.place:g}" for point in self.points)
+        raise InputError(f"The path has no point at {self.kind}={value!r}; it has {there}.")
+
+    @property
+    def ks(self) -> npt.NDArray[np.int64] | None:
+        """The budgets; None in a path of prices."""
+        if self.kind != "k":
+            return None
+        return np.array([point.k for point in self.points], dtype=np.int64)
+
+    @property
+    def l0s(self) -> Vector | None:
+        """The prices; None in a path of budgets."""
+        if self.kind != "l0":
+            return None
+        return np.array([point.l0 for point in self.points], dtype=np.float64)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of nonzeros of each model."""
+        return np.array([len(point.support) for point in self.points], dtype=np.int64)
+
+    @property
+    def coefs(self) -> Vector:
+        """Coefficients in the user's units, one row a point."""
+        return np.stack([point.coef for point in self.points])
+
+    @property
+    def intercepts(self) -> Vector:
+        """One number a point."""
+        return np.array([point.intercept for point in self.points])
+
+    @property
+    def upper(self) -> Vector:
+        """Objectives of the models, rounded up."""
+        return np.array([point.upper for point in self.points])
+
+    @property
+    def lower(self) -> Vector:
+        """Proved: no model has a smaller objective at that point."""
+        return np.array([point.lower for point in self.points])
+
+    @property
+    def rel_gap(self) -> Vector:
+        """(upper - lower) / max(|upper|, |null|)."""
+        return np.array([point.rel_gap for point in self.points])
+
+    def verify(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> tuple[Verdict, ...]:
+        """Recompute all bounds from the certificates and the data alone, one verdict a point."""
+        return tuple(point.certificate.verify(X, y, sample_weight, offset) for point in self.points)
+
+    def label(self, feature: int) -> str:
+        """A feature's name, or its number."""
+        return str(feature) if self.feature_names is None else self.feature_names[feature]
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row a point: bounds, sizes, and the coefficients ever used."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError(
+                "to_frame needs pandas, which is not installed: pip install 'sparsebounds[data]'."
+            ) from error
+        table: dict[str, Any] = {
+            self.kind: [getattr(point, self.kind) for point in self.points],
+            "nonzeros": self.sizes,
+            "upper": self.upper,
+            "lower": self.lower,
+            "rel_gap": self.rel_gap,
+            "status": [point.status for point in self.points],
+            "intercept": self.intercepts,
+        }
+        coefs = self.coefs
+        used = np.flatnonzero(np.any(coefs != 0.0, axis=0)).tolist()
+        return pd.DataFrame(table | {f"coef {self.label(i)}": coefs[:, i] for i in used})
+
+    def plot(self, axes: Any = None) -> Any:
+        """The objective with its certified band, the coefficients and the support along the path.
+
+        `axes` are three of matplotlib's, one below the other; returns them.
+        """
+        from sparsebounds.paths.plot import draw
+
+        return draw(self, axes)
+
+    def report(self, file: str | os.PathLike[str]) -> None:
+        """Write the path into one HTML file that opens offline. Needs the extra `report`."""
+        from sparsebounds.report import report_path
+
+        report_path(file, self)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.place:g}",
+                str(len(point.support)),
+                rounded_down(point.lower),
+                rounded_up(point.upper),
+                percent_up(point.rel_gap),
+                point.status,
+            )
+            for point in self.points
+        ]
+        head = (self.kind, "nonzeros", "lower", "upper", "gap", "status")
+        title = f"Path of {len(self)} point{'s' * (len(self) != 1)}: {self.problem}"
+        return block(title, [grid(head, rows), self.message])
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Path of {len(self.points)} point{'s' * (len(self.points) != 1)}: {self.problem}",
+            f"{self.kind:>9} {'nonzeros':>8} {'lower':>12} {'upper':>12} {'gap':>12}  status",
+        ]
+        lines += [
+            f"{point.place:>9g} {len(point.support):>8} {rounded_down(point.lower, 6):>12} "
+            f"{rounded_up(point.upper, 6):>12} {percent_up(point.rel_gap):>12}  {point.status}"
+            for point in self.points
+        ]
+        return "\n".join([*lines, self.message])

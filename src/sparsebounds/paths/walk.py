@@ -1,0 +1,387 @@
+"""The walk along the grid: budgets ascending or prices descending, each point from the last.
+
+relax    from the last point's relaxed solution and dual vector, on the columns read so far
+model    from the last point's models: the beam goes on from where it stood. At the end of a walk
+         in k, back down: the next larger model without its least feature, and swaps
+bounds   at the end, every point takes the best of all dual vectors (`shared`) and of all models.
+         In k: a model with fewer features is feasible for a larger k, so objectives never grow.
+         In l0: every model is feasible at every price, and its value is linear in the price
+
+stop     may end the walk early. Let v be the objective of the model at hand, K the largest budget
+         of the grid and lower(K) the best bound there of all dual vectors. If
+
+             v - lower(K) <= stop max(|v|, |null|)
+
+         then no model with at most K features, and so none at any k that was left out, is better
+         by more than that: p(k) >= p(K) >= lower(K). In l0, the walk ends at a price l where the
+         same holds at l and at the smallest price l' of the grid, with v(l) the model's value at
+         price l: as p is concave in the price (a minimum of linear functions) and v linear, the
+         excess v - p is convex in it, and so at most the larger of the two in between.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparsebounds._support.array import Index
+from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
+from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
+from sparsebounds.exact import ExactSearch, SearchProgress
+from sparsebounds.models import Model, Search, as_returned
+from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
+from sparsebounds.paths.result import Path, PathPoint
+from sparsebounds.paths.rows import Fitted, Row
+from sparsebounds.paths.shared import Proof, SharedBounds, coarse
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
+from sparsebounds.solving.proof import best_leaves
+from sparsebounds.solving.solve import CLOSED
+
+SIZES_KEPT = 4
+"""Dual points of budgets that a path in l0 keeps whole for its next prices."""
+
+
+@dataclass(frozen=True)
+class PathProgress:
+    """What a progress callback receives after each point."""
+
+    done: int
+    total: int
+    point: str
+    """The point, as "k=3" or "l0=0.1"."""
+
+    upper: float
+    lower: float
+    seconds: float
+
+    def line(self) -> str:
+        """The same in a clause."""
+        return (
+            f"{self.point}, {self.done} of {self.total}: "
+            f"best {self.upper:.6g}, proved {self.lower:.6g}"
+        )
+
+
+Callback = Callable[[Progress | SearchProgress | PathProgress], None]
+
+
+class Walk:
+    """One path: what is known so far, and the rows done."""
+
+    def __init__(
+        self,
+        program: Program,
+        grid: list[int] | list[float],
+        tol: float,
+        stop: float | None,
+        exact: bool,
+        deadline: Deadline,
+        node_limit: int | None,
+        callback: Callback | None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        program.require_convex("path")
+        self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
+        self.exact, self.callback = exact, callback
+        self.most_nodes = math.inf if node_limit is None else node_limit
+        self.deadline = deadline
+        self.first_pass = program.matrix.passes
+        self.by_price = isinstance(grid[0], float)
+        # Copies made from here on share what does not depend on k or l0.
+        with deadline.timed("scan", 1):
+            for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
+                getattr(program, name)
+        self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
+        self.workspace = Workspace(program)
+        self.last: Relaxation | None = None
+        self.known: list[Index] = []
+        self.sizes: dict[int, DualPoint] = {}
+        self.relaxed_sizes: set[int] = set()
+        self.rows: list[Row] = []
+        self.interrupted = self.cut = False
+        self.steps = 0
+        self.earlier = 0.0
+        """Seconds spent on the rows that a file had."""
+
+        self.file: PathCheckpoint | None = None
+        self.clean: WalkState | None = None
+        """The last state that no limit and no Ctrl-C has touched: what a file may hold."""
+
+        if checkpoint is not None:
+            nodes = self.most_nodes if exact else None
+            self.file = PathCheckpoint(checkpoint, program, grid, tol, stop, nodes)
+            self.take_up()
+
+    @property
+    def seconds(self) -> float:
+        return self.earlier + self.deadline.seconds
+
+    @property
+    def finish(self) -> Deadline:
+        """The deadline, less what it takes to give each point the best of all proofs."""
+        return self.deadline.before(scan=2 * len(self.rows))
+
+    def late(self) -> bool:
+        self.cut |= self.finish.late()
+        return self.cut
+
+    def posed(self, value: float) -> Program:
+        """The program at a point of the grid."""
+        return (
+            self.program.with_price(value)
+            if self.by_price
+            else self.program.with_budget(int(value))
+        )
+
+    def run(self) -> Path:
+        """Point after point; what ended it is in the path's message."""
+        reason = self.settled() if self.rows else ""
+        with warnings.catch_warnings():
+            # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
+            warnings.simplefilter("ignore", RelaxationWarning)
+            try:
+                if not self.rows and self.stop is not None and len(self.grid) > 1:
+                    self.relax(self.posed(self.grid[-1]))
+                    self.last = None
+                for value in self.grid[len(self.rows) :]:
+                    if reason or (self.rows and (self.late() or self.interrupted)):
+                        break
+                    self.step(value)
+                    reason = self.settled()
+                self.back()
+            except KeyboardInterrupt:
+                self.interrupted = True
+                if not self.rows:
+                    raise
+            finally:
+                self.save(now=True)
+            return self.result(reason)
+
+    def relax(self, program: Program) -> Relaxation:
+        """A relaxation from where the last one ended; its dual vector is shared."""
+        until = self.finish.part(RELAX)
+        found = relax(
+            program,
+            min(1e-6, 0.01 * self.tol),
+            start=self.last,
+            time_limit=until,
+            callback=self.callback,
+            workspace=self.workspace,
+        )
+        self.interrupted |= found.interrupted
+        self.cut |= until.cut
+        self.steps += found.stats.newton_steps
+        self.shared.add(found.point)
+        self.last = found
+        return found
+
+    def step(self, value: float) -> None:
+        """One more row."""
+        clock, program = Deadline(), self.posed(value)
+        relaxed = self.relax(program)
+        points = [relaxed.point, *self.at_sizes(relaxed)]
+        lower, duals, leaves = best_leaves(program, points)
+        proof = Proof(coarse(program, lower), duals, leaves)
+        until = self.finish
+        search = Search(program, relaxed, self.known, until)
+        goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
+        found = search.run(goal)
+        self.interrupted |= search.interrupted
+        self.cut |= until.cut
+        fitted = self.best(program, found)
+        nodes = 0
+        if self.exact and not self.late() and not self.interrupted:
+            model, proof, nodes = self.searched(program, relaxed, fitted, proof)
+            fitted = self.best(program, model)
+        self.known = [fitted.support, *search.grown]
+        self.last = relaxed
+        screened = screen_at(program, relaxed.point, fitted.upper)
+        row = Row(
+            value,
+            program,
+            fitted,
+            proof,
+            relaxed.point.t,
+            screened.fixed_in,
+            search.refitted,
+            nodes,
+            clock.seconds,
+        )
+        self.rows.append(row)
+        if self.file is not None and not self.late() and not self.interrupted:
+            self.clean = self.state()
+            self.save(now=False)
+        if self.callback is not None:
+            done, total = len(self.rows), len(self.grid)
+            name = f"{'l0' if self.by_price else 'k'}={value:g}"
+            sides = fitted.upper, proof.lower
+            self.callback(PathProgress(done, total, name, *sides, self.seconds))
+
+    def at_sizes(self, relaxed: Relaxation) -> list[DualPoint]:
+        """With a price: dual points of the budgets around the relaxed number of features."""
+        if not self.by_price or self.late():
+            return []
+        total = float(np.sum(relaxed.u[self.program.free]))
+        for size in sorted({math.floor(total), math.ceil(total)} - self.relaxed_sizes):
+            self.relaxed_sizes.add(size)
+            self.sizes[size] = self.relax(self.program.with_budget(size)).point
+        for size in sorted(self.sizes)[:-SIZES_KEPT]:
+            del self.sizes[size]
+        return list(self.sizes.values())
+
+    def best(self, program: Program, model: Model) -> Fitted:
+        """The model as the user gets it, or an earlier one where that is better."""
+        found = Fitted.of(program, *as_returned(program, model))
+        return found.or_better(program, (row.fitted for row in self.rows[::-1]))
+
+    def back(self) -> None:
+        """In k: from larger models to smaller ones, which may beat what growing found."""
+        if self.by_price or len(self.rows) < 2 or self.last is None:
+            return
+        known = [row.fitted.support for row in self.rows]
+        search = Search(self.rows[-1].program, self.last, known, self.finish)
+        for i in range(len(self.rows) - 2, -1, -1):
+            if self.late() or self.interrupted:
+                break
+            row, larger = self.rows[i], self.rows[i + 1].fitted
+            surplus = max(0, larger.counted - int(row.value))
+            model = Model(larger.upper, larger.full(self.program.m), larger.b, math.nan)
+            if self.program.ball is not None:  # its multiplier is not at hand
+                model = search.model(larger.support)
+            try:
+                support = search.shrunk(model, surplus)
+            except TimeUp:
+                break
+            if not np.array_equal(support, row.fitted.support):
+                found = Fitted.of(row.program, *as_returned(row.program, search.model(support)))
+                self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
+
+    def searched(
+        self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof
+    ) -> tuple[Model, Proof, int]:
+        """The exact search at a point, with its share of the time that is left."""
+        model = Model(fitted.upper, fitted.full(program.m), fitted.b, relaxed.eta)
+        gap = fitted.upper - proof.lower
+        # Without any feature there is nothing to search.
+        if program.never.all() or program.relative(gap, fitted.upper) <= self.tol:
+            return model, proof, 0
+        until = self.finish.part(1.0 / (len(self.grid) - len(self.rows)))
+        try:
+            search = ExactSearch(program, relaxed, model, self.tol, None, until)
+        except TimeUp:
+            self.cut = True
+            return model, proof, 0
+        done = search.run(node_limit=self.most_nodes, report=self.callback)
+        self.steps += done.newton_steps
+        limited = until.cut or done.nodes >= self.most_nodes
+        # What neither ended nor met a limit was ended by Ctrl-C.
+        self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
+        lower = coarse(program, done.lower)
+        if lower > proof.lower:
+            proof = Proof(lower, (), (), done.tree)
+        return done.model, proof, done.nodes
+
+    def state(self) -> WalkState:
+        """Where the walk stands: what is only ever added to is shared, not copied."""
+        assert self.last is not None
+        return WalkState(
+            rows=tuple(self.rows),
+            duals=tuple(self.shared.duals),
+            curves=tuple(self.shared.curves),
+            batches=tuple(self.workspace.batches),
+            w=self.last.w,
+            b=self.last.b,
+            eta=self.last.eta,
+            t=self.last.point.t,
+            known=tuple(self.known),
+            sizes={size: point.t for size, point in self.sizes.items()},
+            relaxed_sizes=tuple(sorted(self.relaxed_sizes)),
+            steps=self.steps,
+            passes=self.program.matrix.passes - self.first_pass,
+            seconds=self.seconds,
+        )
+
+    def save(self, *, now: bool) -> None:
+        """The last clean state into the file, where there is one."""
+        if self.file is not None and self.clean is not None:
+            self.file.save(self.clean, now=now)
+
+    def take_up(self) -> None:
+        """Stand where the file was saved."""
+        found = None if self.file is None else self.file.read(self.posed, self.shared.curve)
+        if found is None:
+            return
+        state, proved = found
+        self.rows, self.known = list(state.rows), list(state.known)
+        self.shared.restore(state.duals, state.curves, proved)
+        for features in state.batches:
+            self.workspace.add(self.program, features)
+        self.last = Relaxation.to_start_from(
+            self.rows[-1].program, state.w, state.b, state.eta, state.t
+        )
+        self.workspace.keep(self.last.point)
+        for size, t in state.sizes.items():
+            self.sizes[size] = dual_point_at(self.program.with_budget(size), t)
+        self.relaxed_sizes = set(state.relaxed_sizes)
+        self.steps, self.earlier = state.steps, state.seconds
+        self.first_pass -= state.passes
+
+    def settled(self) -> str:
+        """Why the rest of the grid is proved not to pay; empty where it is not."""
+        row, last = self.rows[-1], self.grid[-1]
+        if self.stop is None or row.value == last:
+            return ""
+        end = self.posed(last)
+        ends = [(row.fitted.at(end).upper, self.shared.lower(end))]
+        if self.by_price:
+            lower = max(row.proof.lower, self.shared.lower(row.program))
+            ends.append((row.fitted.upper, lower))
+        null = abs(self.program.null)
+        if any(not upper - low <= self.stop * max(abs(upper), null) for upper, low in ends):
+            return ""
+        if self.by_price:
+            left = f"no price from {row.value:g} down to {last:g} has a model that is better"
+        else:
+            left = f"no model with up to {last:g} features is better than that with {row.value:g}"
+        return f"Stopped early: {left} by more than {self.stop:g} of the objective."
+
+    def result(self, reason: str) -> Path:
+        """The rows, each with the best of all dual vectors and models, and their certificates."""
+        if not reason and len(self.rows) < len(self.grid):
+            cause = "Interrupted" if self.interrupted else "The time limit was reached"
+            left = len(self.grid) - len(self.rows)
+            reason = f"{cause} with {left} point{'s' * (left != 1)} left to do."
+        points: list[PathPoint] = []
+        smaller: list[Fitted] = []
+        for row in self.rows:
+            proof = row.proof
+            if not self.deadline.late(scan=2):
+                proof = self.shared.better(row.program, proof)
+            # In k, models of later points have too many features.
+            others = [other.fitted for other in self.rows] if self.by_price else smaller[-1:]
+            fitted = row.fitted.or_better(row.program, others)
+            smaller.append(fitted)
+            points.append(PathPoint.of(row, fitted, proof, self.tol))
+        return Path(
+            points=tuple(points),
+            kind="l0" if self.by_price else "k",
+            feature_names=self.program.feature_names,
+            null=self.program.null,
+            problem=self.program.describe(
+                "a price l0 per nonzero coefficient"
+                if self.by_price
+                else "at most k nonzero coefficients"
+            ),
+            message=reason or "Every point of the grid was done.",
+            complete=len(points) == len(self.grid),
+            full_passes=self.program.matrix.passes - self.first_pass,
+            newton_steps=self.steps,
+            seconds=self.seconds,
+            interrupted=self.interrupted,
+        )

@@ -1,0 +1,142 @@
+"""primalize: from a relaxed point to one with binary weights and the same predictions.
+
+Give w its cheapest weights (`ties`), move them to a vertex (`vertex`), round the fractional ones up
+with v_i to u_i v_i, so that w and z stay. For any relaxed point of value t, optimal or not, with
+r_T the rank of its tied columns:
+
+    k forms     at most k nonzeros if none is fractional, else at most k + r_T - 1, and OPT <= t
+    l0 forms    OPT <= t + the sum of r_T of the prices l0_i
+
+In the k forms the vertex has c.u = sum u <= k, so that a fractional entry leaves room for at most
+k - 1 ones beside the at most r_T fractional ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
+from sparsebounds.bounds import objective_up
+from sparsebounds.fitting.refit import Model, inside_ball, local_refit, refit
+from sparsebounds.primalization.pair import check_pair
+from sparsebounds.primalization.paper import paper_points
+from sparsebounds.primalization.result import Argument, Primalization
+from sparsebounds.primalization.ties import TiedPoint, relaxed_cost, tied_point
+from sparsebounds.primalization.vertex import basis, snapped, vertex
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def primalize(
+    program: Program,
+    relaxed: Relaxation,
+    draws: int = 20,
+    random_state: int | np.random.Generator | None = 0,
+) -> Primalization:
+    """A point with binary weights from a relaxed one, no worse than Shapley and Folkman promise.
+
+    Parameters
+    ----------
+    program : Program
+    relaxed : Relaxation
+        What `relax` returned for it; it need not be solved to high accuracy.
+    draws : int
+        Random objectives of the paper's linear program, for `values`; 0 to leave it out. It is not
+        solved where the answer is known to be unique.
+    random_state : int, Generator or None
+        Seeds the objectives.
+    """
+    convex = check_pair(program, relaxed)
+    draws = check.whole_number("draws", draws)
+    check.check_random_state(random_state)
+    primal = primalized(tied_point(convex, relaxed.w, relaxed.b), draws, random_state)
+    return primal if convex is program else with_lack(program, primal)
+
+
+def primalized(
+    point: TiedPoint, draws: int = 0, random_state: int | np.random.Generator | None = 0
+) -> Primalization:
+    """`primalize` from a relaxed point with its cheapest weights."""
+    program = point.program
+    u, rank, argument = vertex_of(point)
+    w, b = point.moved(u)
+    w = inside_ball(program, w)
+    roomy = without_budget(program, w)
+    value = objective_up(roomy, w, b)
+    values = np.full(draws, value)
+    if argument == "vertex":
+        rng = np.random.default_rng(random_state)
+        for i, model in enumerate(paper_models(point, draws, rng)):
+            values[i] = np.nan if model is None else model.value
+    coef, intercept = program.to_user(w, b)
+    weights = point.u.copy()
+    weights[point.tied] = u
+    support = np.flatnonzero(w)
+    z = program.matrix.columns(support) @ w[support] + b
+    return Primalization(
+        coef=coef,
+        intercept=intercept,
+        w=w,
+        b=b,
+        u=weights,
+        value=value,
+        relaxed_value=program.F.value(z) + relaxed_cost(program, w, weights),
+        excess=point.excess(u),
+        # Newton's method may stop a few digits short of the point it could have started from.
+        model=min(
+            refit(roomy, support), Model(value, w, b, math.nan), key=lambda model: model.value
+        ),
+        n_nonzero=int(np.count_nonzero(program.free[support])),
+        n_fractional=int(np.count_nonzero((u > 0.0) & (u < 1.0))),
+        rank_tied=rank,
+        tied=point.tied,
+        argument=argument,
+        values=values,
+    )
+
+
+def with_lack(program: Program, primal: Primalization) -> Primalization:
+    """The point with its true objective beside OPT, and refitted, for a non-convex loss."""
+    roomy, support = without_budget(program, primal.w), primal.support
+    value = objective_up(roomy, primal.w, primal.b)
+    columns = program.matrix.columns(support)
+    start = columns @ primal.w[support] + primal.b
+    own = Model(value, primal.w, primal.b, math.nan)
+    refitted = local_refit(roomy, support, columns, [start])
+    model = min(refitted, own, key=lambda model: model.value)
+    return replace(primal, model=model, lack=max(value - primal.value, 0.0))
+
+
+def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:
+    """Weights of the tied features at a vertex, the rank of their columns, and the argument."""
+    start = point.u[point.tied]
+    if len(start) == 0:
+        return start, 0, "sparse"
+    found = basis(point.columns, point.lengths)
+    argument: Argument = "unique" if found.rank == len(start) else "vertex"
+    if argument == "vertex":
+        start = vertex(found, point.lengths, start, point.cost)
+    return snapped(start, point.lengths, point.largest), found.rank, argument
+
+
+def without_budget(program: Program, w: Vector) -> Program:
+    """The program that allows a model of this many nonzeros: k raised to their number."""
+    if program.k is None:
+        return program
+    return program.with_budget(max(program.k, int(np.count_nonzero(w[program.free]))))
+
+
+def paper_models(point: TiedPoint, draws: int, rng: np.random.Generator) -> Iterator[Model | None]:
+    """What the paper's linear program leads to, one a random objective; None without a vertex."""
+    for found in paper_points(point, draws, rng):
+        if found is None:
+            yield None
+            continue
+        w, b = inside_ball(point.program, found[0]), found[1]
+        yield Model(objective_up(without_budget(point.program, w), w, b), w, b, math.nan)

@@ -1,0 +1,80 @@
+"""relax: the convex bidual of a program, solved."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from sparsebounds._support.deadline import Deadline, Limit
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.validate import check_callback, check_tolerance
+from sparsebounds.bounds import enclosed
+from sparsebounds.program import Program
+from sparsebounds.relaxation.progress import Callback
+from sparsebounds.relaxation.result import Relaxation
+from sparsebounds.relaxation.working_set import WorkingSet
+from sparsebounds.relaxation.workspace import Workspace
+
+
+class RelaxationWarning(UserWarning):
+    """The relaxation stopped before its tolerance; its bounds are valid but wider."""
+
+
+def relax(
+    program: Program,
+    tol: float = 1e-8,
+    *,
+    start: Relaxation | None = None,
+    time_limit: Limit = None,
+    callback: Callback | None = None,
+    workspace: Workspace | None = None,
+) -> Relaxation:
+    """Solve the convex bidual of a program.
+
+    A non-convex loss is replaced by its envelope on a certified box: that of `bounds.enclosed` with
+    the objective of the model without features. Pass `enclosed(program, upper)` for a smaller one.
+
+    Parameters
+    ----------
+    program : Program
+    tol : float
+        Relative gap asked for: value - dual_value <= tol max(|value|, |null|).
+    start : Relaxation, optional
+        An earlier result on the same columns (another k, l0, ridge, ball or fixing).
+    time_limit : float, optional
+        Seconds after which to return the bounds reached so far. The first pass over X is made in
+        any case: without it there is no bound.
+    callback : callable, optional
+        Called with a `Progress` after each round. Ctrl-C returns the bounds reached so far.
+    workspace : Workspace, optional
+        Columns that earlier relaxations of the same data have read; `start` is one of these.
+
+    Returns
+    -------
+    Relaxation
+        Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
+        not reached, where it was not.
+    """
+    if not isinstance(program, Program):
+        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    check_tolerance(tol, "1e-8")
+    deadline = Deadline.of(time_limit)
+    check_callback(callback)
+    if start is not None and not isinstance(start, Relaxation):
+        raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
+    if start is not None and len(start.w) != program.m:
+        raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with np.errstate(all="ignore"):
+        program = enclosed(program)
+        run = WorkingSet(program, tol, start, deadline, callback, workspace)
+        interrupted = False
+        try:
+            message = run.loop()
+        except KeyboardInterrupt:
+            message, interrupted = "Interrupted", True
+        result = run.result(message, interrupted)
+    if result.status == "bounded":
+        warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
+    return result

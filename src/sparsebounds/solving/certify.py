@@ -1,0 +1,84 @@
+"""certify: how far from the best possible are these coefficients, whoever found them?"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.array import Vector, to_numpy
+from sparsebounds._support.deadline import Deadline, Limit
+from sparsebounds._support.errors import InputError
+from sparsebounds.bounds import objective_up
+from sparsebounds.certificates import Certificate
+from sparsebounds.models import Model
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation, RelaxationWarning, dual_points, relax
+from sparsebounds.solving.nonconvex import ACCURACY, tighten
+from sparsebounds.solving.proof import certificate_from
+
+
+def certify(
+    program: Program,
+    coef: Any,
+    intercept: float | None = None,
+    *,
+    relaxation: Relaxation | None = None,
+    tol: float = 1e-6,
+    time_limit: Limit = None,
+) -> Certificate:
+    """The certificate of a model from any tool: its objective and a bound on the best possible.
+
+    Parameters
+    ----------
+    program : Program
+    coef : array of m numbers, or a fitted scikit-learn linear model
+        Coefficients in the user's units. They must obey the program's constraints.
+    intercept : float, optional
+        Needed only where `coef` is an array and the program has an intercept (default 0).
+    relaxation : Relaxation, optional
+        An earlier `relax(program)`, to spare solving it again.
+    tol : float
+        Relative gap to which the relaxation is solved otherwise.
+    time_limit : float, optional
+        Seconds after which to be content with the bound reached so far.
+    """
+    deadline = Deadline.of(time_limit)
+    if hasattr(coef, "coef_"):
+        intercept = float(to_numpy(coef.intercept_).ravel()[0]) if intercept is None else intercept
+        coef = to_numpy(coef.coef_).ravel()
+    value = program.objective(coef, 0.0 if intercept is None else intercept)
+    w, b = program.to_program(to_numpy(coef).astype(np.float64), float(intercept or 0.0))
+    if math.isinf(value):
+        raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
+    model = Model(objective_up(program, w, b), w, b, math.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelaxationWarning)
+        convex: Program = program
+        boxes: tuple[Vector, ...] = ()
+        if not program.loss.convex:
+            tol = max(tol, ACCURACY)
+            found = tighten(program, model.value, tol, relaxation, deadline)
+            convex, relaxation, boxes = found.convex, found.relaxed, found.duals
+        if relaxation is None:
+            relaxation = relax(program, tol, time_limit=deadline)
+        finish = deadline.before(box=len(boxes))
+        others = dual_points(convex, relaxation, time_limit=finish)
+        points = [relaxed.point for relaxed in others]
+    return certificate_from(program, points, model, boxes)
+
+
+def _broken(program: Program, w: Any) -> str:
+    """Which constraint a model breaks, and what to do."""
+    counted = int(np.count_nonzero(w[program.free]))
+    if np.any(w[program.never] != 0):
+        return "it uses a feature that `never` rules out"
+    if np.any(w[program.positive] < 0):
+        return "it has a negative coefficient where `positive` asks for none"
+    if program.k is not None and counted > program.k:
+        return f"it has {counted} nonzeros, more than k={program.k}; set the others to 0"
+    if program.ball is not None:
+        return f"|w|^2 exceeds ball={program.ball:g}; scale the coefficients down"
+    return "its objective is not finite"

@@ -1,0 +1,151 @@
+"""solve for a non-convex loss: models from many starts, and boxes that shrink while it helps.
+
+relax      the envelope's relaxation on the box that the model without features proves
+model      local optima from many starts (`models.local`): a better level
+tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
+           supports tried; while the lower bound rises
+certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
+           whoever verifies makes the same boxes again
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._support.array import Vector
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
+from sparsebounds.models import as_returned
+from sparsebounds.models.local import LocalSearch
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
+from sparsebounds.solving.proof import certificate_from, claimed_box
+from sparsebounds.solving.solution import Solution, SolutionStats
+
+ROUNDS = 25
+"""The most rounds of tightening."""
+
+ACCURACY = 1e-5
+"""Relative gap of the relaxations: boxes leave far more."""
+
+AGAIN = 3
+"""The most times that all of it is done again for a better model."""
+
+BETTER = 1e-6
+"""By this share, at least."""
+
+WORTH = 0.005
+"""A round goes on if the last one closed this share of the gap."""
+
+
+FIRST = 0.5
+"""What the first box costs, next to a tighter one."""
+
+SHARE = 0.4
+"""The share of the time left that the first relaxation may take; then the search for models."""
+
+
+@dataclass(frozen=True)
+class Tightened:
+    """The last convex program of a sequence of boxes, and what led there."""
+
+    convex: Program
+    relaxed: Relaxation
+    duals: tuple[Vector, ...]
+    """The dual vectors per sample that cut the box, in order."""
+
+    bounds: tuple[float, ...]
+    """The lower bound of each round; the first is without any cut."""
+
+    steps: int
+    """Newton steps."""
+
+
+def tighten(
+    program: Program,
+    level: float,
+    tol: float,
+    start: Relaxation | None = None,
+    deadline: Deadline = NEVER,
+    *,
+    callback: Callable[[Progress], None] | None = None,
+) -> Tightened:
+    """Boxes from the level and each round's dual vector, until they stop raising the bound.
+
+    Every box but the first is made again for the certificate, before the deadline.
+    """
+    duals: list[Vector] = []
+    convex = enclosed(program, level)
+    found = relax(convex, tol, start=start, time_limit=deadline, callback=callback)
+    bounds, steps = [found.lower], found.stats.newton_steps
+    for _ in range(ROUNDS):
+        gap = level - bounds[-1]
+        finish = deadline.before(box=len(duals) + 1)
+        if finish.late(box=1, scan=2) or gap <= tol * max(abs(level), 1e-300):
+            break
+        cut = [*duals, found.point.t]
+        with deadline.timed("box", 1):
+            smaller = program.with_box(tighter_box(program, convex, found.point, level))
+        relaxed = relax(smaller, tol, start=found, time_limit=finish, callback=callback)
+        steps += relaxed.stats.newton_steps
+        if not relaxed.lower > bounds[-1]:
+            break
+        duals, convex, found = cut, smaller, relaxed
+        bounds.append(found.lower)
+        if bounds[-1] - bounds[-2] <= WORTH * gap:
+            break
+    return Tightened(convex, found, tuple(duals), tuple(bounds), steps)
+
+
+def solve_nonconvex(
+    program: Program,
+    tol: float,
+    deadline: Deadline = NEVER,
+    *,
+    callback: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """`solve` for a program with a non-convex loss."""
+    first_pass = program.matrix.passes
+    with deadline.timed("scan", 1):
+        _ = program.fingerprint
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", RelaxationWarning)
+        with deadline.timed("box", FIRST):
+            convex = enclosed(program)
+        first = relax(convex, ACCURACY, time_limit=deadline.part(SHARE), callback=callback)
+        models = LocalSearch(program, first, deadline.part(SHARE))
+        model, coef, intercept = as_returned(program, models.run())
+        found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)
+        steps = first.stats.newton_steps + found.steps
+        for _ in range(AGAIN):
+            # A better model from the last relaxation makes the box smaller again.
+            models.deadline = deadline.before(box=len(found.duals))
+            better = as_returned(program, models.refined(found.relaxed))
+            if not better[0].value < model.value - BETTER * abs(model.value):
+                break
+            model, coef, intercept = better
+            if deadline.late():
+                break
+            found = tighten(program, model.value, ACCURACY, found.relaxed, deadline)
+            steps += found.steps
+        finish = deadline.before(box=len(found.duals))
+        relaxations = dual_points(found.convex, found.relaxed, ACCURACY, finish)
+        steps += sum(other.stats.newton_steps for other in relaxations[1:])
+        points = [other.point for other in relaxations]
+        convex = claimed_box(program, model, found.duals)
+        certificate = certificate_from(program, points, model, found.duals, convex)
+        best = dual_point_at(convex, points[0].t, points[0].scores)
+        screened = screen_at(convex, best, model.value)
+    stats = SolutionStats(
+        full_passes=program.matrix.passes - first_pass,
+        newton_steps=steps,
+        models=models.refitted,
+        nodes=0,
+        seconds=deadline.seconds,
+        tightening=found.bounds,
+    )
+    return Solution.of(program, certificate, coef, intercept, screened, found.relaxed, stats, tol)

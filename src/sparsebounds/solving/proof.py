@@ -1,0 +1,67 @@
+"""From dual points and a model to their certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparsebounds._support.array import Vector
+from sparsebounds.bounds import (
+    WIDER,
+    DualPoint,
+    best_cover,
+    dual_point_at,
+    enclosed,
+    objective_up,
+)
+from sparsebounds.certificates import Certificate, Leaf, leaf_claim
+from sparsebounds.models import Model
+from sparsebounds.program import Program
+
+
+def certificate_from(
+    program: Program,
+    points: list[DualPoint],
+    model: Model,
+    boxes: Sequence[Vector] = (),
+    convex: Program | None = None,
+) -> Certificate:
+    """The certificate that these dual points prove together, with the model's upper side.
+
+    For a non-convex loss they are evaluated again on the box that the claimed value of the model
+    justifies, cut by the dual vectors `boxes`. `convex` is the program on that box (`claimed_box`)
+    where it is at hand.
+    """
+    if convex is None:
+        convex = claimed_box(program, model, boxes)
+    if convex is not program:
+        points = [dual_point_at(convex, point.t, point.scores) for point in points]
+        # At 0 the bound is the least loss on the box, which a poor dual vector may fall short of.
+        points.append(dual_point_at(convex, np.zeros(program.n), np.zeros(program.m)))
+    lower, duals, leaves = best_leaves(convex, points)
+    return Certificate.build(program, duals, leaves, model.w, model.b, lower=lower, boxes=boxes)
+
+
+def claimed_box(program: Program, model: Model, boxes: Sequence[Vector]) -> Program:
+    """The convex program on a box that holds the one that whoever verifies arrives at.
+
+    A convex program as it is.
+    """
+    if program.loss.convex:
+        return program
+    return enclosed(program, objective_up(program, model.w, model.b, wider=WIDER), boxes, WIDER)
+
+
+def best_leaves(
+    program: Program, points: list[DualPoint]
+) -> tuple[float, tuple[Vector, ...], tuple[Leaf, ...]]:
+    """What these dual points may claim together, the vectors it needs, and its leaves."""
+    cover = best_cover(program, points)
+    used = sorted(set(cover.points))
+    leaves = tuple(
+        Leaf(node, used.index(point)) for node, point in zip(cover.nodes, cover.points, strict=True)
+    )
+    duals = tuple(points[i].t for i in used)
+    chosen = {place: points[i] for place, i in enumerate(used)}
+    return leaf_claim(program, duals, leaves, chosen), duals, leaves

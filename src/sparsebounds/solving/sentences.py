@@ -1,0 +1,44 @@
+"""What two bounds prove, in plain words; every number is rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebounds._support.array import Index
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds.program import Program
+
+
+def bounds_words(program: Program, lower: float, upper: float, relative: float) -> str:
+    """What two bounds prove, in a sentence."""
+    if not math.isfinite(lower):
+        return f"This model has an objective of {rounded_up(upper)}; no lower bound was proved."
+    return (
+        f"No {_rivals(program)} can have an objective below {rounded_down(lower)}; this one has "
+        f"{rounded_up(upper)}: at most {rounded_up(upper - lower, 2)} from the best possible, "
+        f"{percent_up(relative)} of {program.yardstick(upper)}."
+    )
+
+
+def features_words(program: Program, fixed_in: Index, fixed_out: Index) -> str:
+    """How many features are proved in or out, in a sentence; empty where none is."""
+    inside, outside = len(fixed_in), len(fixed_out)
+    clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []
+    clauses += [f"{outside} {'is' if outside == 1 else 'are'} in no best model"] if outside else []
+    if not clauses:
+        return ""
+    return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
+
+
+def _rivals(program: Program) -> str:
+    """All the models that a lower bound speaks of."""
+    if program.k is None:
+        words = "model, whatever its number of features,"
+    else:
+        always = int(np.count_nonzero(program.always))
+        extra = f" besides the {always} always in" if always else ""
+        words = f"model with at most {program.k} feature{'s' * (program.k != 1)}{extra}"
+    held = program.ball is not None or bool(program.positive.any() or program.never.any())
+    return f"{words} that obeys the constraints" if held else words

@@ -1,0 +1,182 @@
+"""Solution: a sparse model, both bounds on the best possible, and the certificate."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.html import block, grid, interval
+from sparsebounds.bounds import Screening
+from sparsebounds.certificates import Certificate
+from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
+
+if TYPE_CHECKING:
+    from sparsebounds.paths import Path
+
+
+@dataclass(frozen=True)
+class SolutionStats:
+    """What a solution cost."""
+
+    full_passes: float
+    newton_steps: int
+    models: int
+    """Supports refitted."""
+
+    nodes: int
+    """Nodes of the exact search; 0 where there was none."""
+
+    seconds: float
+    tightening: tuple[float, ...] = ()
+    """Non-convex losses: the lower bound on each box, the first before any tightening."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A model that obeys the user's own constraint, and what is proved about it."""
+
+    coef: Vector = field(repr=False)
+    """Coefficients in the user's units."""
+
+    intercept: float
+    support: Index
+    """Where coef is not zero."""
+
+    feature_names: tuple[str, ...] | None = field(repr=False)
+    upper: float
+    """The model's objective, rounded up."""
+
+    lower: float
+    """No model that obeys the constraints has a smaller objective."""
+
+    rel_gap: float
+    """gap / max(|upper|, |null|), null the objective of the best model without features."""
+
+    status: Literal["optimal", "bounded"]
+    """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
+
+    message: str
+    fixed_in: Index = field(repr=False)
+    """Features proved to be in every best model."""
+
+    fixed_out: Index = field(repr=False)
+    """Features proved to be in no best model."""
+
+    relaxation: Relaxation = field(repr=False)
+    certificate: Certificate = field(repr=False)
+    stats: SolutionStats = field(repr=False)
+    program: Program | None = field(repr=False, compare=False)
+    """The problem, with its data. It is not pickled, and estimators do not keep it."""
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        certificate: Certificate,
+        coef: Vector,
+        intercept: float,
+        screened: Screening,
+        relaxed: Relaxation,
+        stats: SolutionStats,
+        tol: float,
+        more: str = "",
+    ) -> Self:
+        """The solution that a certificate is about; `more` is added to its message."""
+        distance = program.relative(certificate.gap, certificate.upper)
+        far = program.distance(certificate.gap, certificate.upper)
+        return cls(
+            coef=coef,
+            intercept=intercept,
+            support=np.flatnonzero(coef),
+            feature_names=program.feature_names,
+            upper=certificate.upper,
+            lower=certificate.lower,
+            rel_gap=distance,
+            status="optimal" if distance <= tol else "bounded",
+            message=f"The model is {far}.{more}",
+            fixed_in=screened.fixed_in,
+            fixed_out=screened.fixed_out,
+            relaxation=relaxed,
+            certificate=certificate,
+            stats=stats,
+            program=program,
+        )
+
+    @cached_property
+    def primalization(self) -> Primalization:
+        """The relaxation's point made sparse: `primalize`, with its 20 random objectives."""
+        return primalize(self._posed("primalize"), self.relaxation)
+
+    @cached_property
+    def bounds(self) -> GapBounds:
+        """What Shapley and Folkman's lemma says of the gap: `gap_bounds`."""
+        return gap_bounds(self._posed("gap_bounds"), self.relaxation)
+
+    def _posed(self, function: str) -> Program:
+        if self.program is None:
+            remedy = (
+                "pass the problem to report as program=sb.Program(...)."
+                if function == "report"
+                else f"call sb.{function}(program, solution.relaxation) with the program."
+            )
+            raise InputError(f"This solution does not hold its data any more; {remedy}")
+        return self.program
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"program": None}
+
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
+        names: Any = None,
+        path: Path | None = None,
+        program: Program | None = None,
+    ) -> None:
+        """Write all that was found and proved into one HTML file that opens offline.
+
+        `X` and `y` are rows that the model has not seen, to show how it predicts (else the
+        training rows do); `names` are the features' names; `path` is a path of the same problem,
+        whose certified band is drawn (else a short one is made); `program` is the problem where
+        the solution does not hold it any more. Needs the extra `report`.
+        """
+        from sparsebounds.report import Held, report_solution
+
+        if (X is None) != (y is None):
+            raise InputError("X and y go together: pass the rows' features and their response.")
+        posed = program or self._posed("report")
+        held = None if X is None else Held(X, y, sample_weight, offset)
+        report_solution(file, posed, self, held=held, names=names, path=path)
+
+    def _repr_html_(self) -> str:
+        names = self.feature_names
+        rows = [
+            (str(i) if names is None else names[i], f"{self.coef[i]:.6g}")
+            for i in self.support.tolist()
+        ]
+        kind = "proved optimal" if self.status == "optimal" else "bounded"
+        return block(
+            f"Solution: {len(self.support)} feature{'s' * (len(self.support) != 1)}, {kind}",
+            [
+                interval(self.lower, self.upper, self.rel_gap),
+                grid(("feature", "coefficient"), [*rows, ("(intercept)", f"{self.intercept:.6g}")]),
+                self.message,
+            ],
+        )
+
+    @property
+    def gap(self) -> float:
+        """upper - lower: the model is at most this far from the best possible."""
+        return self.upper - self.lower

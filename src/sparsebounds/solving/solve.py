@@ -1,0 +1,206 @@
+"""solve: relax, find a model, prove how good it is.
+
+relax      the convex bidual: a dual vector that proves a lower bound, and weights u
+model      supports that the relaxation suggests, refitted, improved by exchanges
+screen     features that every best model has, or none. Relaxing again with these fixed would not
+           raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
+           screening fixes only features that the relaxed solution has at 0 or 1 already
+search     on request, branch and bound over the features that are left in doubt
+certify    leaves that cover every support; with a price l0, one dual vector for each of two
+           ranges of cardinality
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
+from sparsebounds._support.errors import InputError
+from sparsebounds._support.validate import check_callback, check_node_limit, check_tolerance
+from sparsebounds.bounds import screen_at
+from sparsebounds.certificates import Certificate
+from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, proof_of
+from sparsebounds.losses import Loss
+from sparsebounds.models import Search, as_returned
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
+from sparsebounds.solving.nonconvex import solve_nonconvex
+from sparsebounds.solving.proof import certificate_from
+from sparsebounds.solving.solution import Solution, SolutionStats
+
+CLOSED = 0.01
+"""Part of the tolerance at which the search for better models ends: there is nothing to gain."""
+
+
+def solve(
+    X: Any,
+    y: Any,
+    *,
+    k: int | None = None,
+    l0: Any = None,
+    ridge: Any = None,
+    ball: float | None = None,
+    loss: str | Loss = "squared",
+    tol: float = 1e-4,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    positive: Any = False,
+    always: Any = None,
+    never: Any = None,
+    feature_names: Any = None,
+    exact: bool = False,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
+) -> Solution:
+    """The best sparse model found, with a proved lower bound on the best possible.
+
+    Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
+    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes;
+    `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
+    and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
+    with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
+    the exact one, returns the best so far; its bounds are valid. So does `time_limit`, which holds
+    to 5% or a second: what reads X before there is a bound (its checks, and the first pass) is
+    done in any case.
+    """
+    deadline = Deadline.of(time_limit)
+    program = Program(
+        X,
+        y,
+        k=k,
+        l0=l0,
+        ridge=ridge,
+        ball=ball,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        sample_weight=sample_weight,
+        offset=offset,
+        positive=positive,
+        always=always,
+        never=never,
+        feature_names=feature_names,
+    )
+    return solve_program(
+        program,
+        tol,
+        exact=exact,
+        time_limit=deadline,
+        node_limit=node_limit,
+        checkpoint=checkpoint,
+        callback=callback,
+    )
+
+
+def solve_program(
+    program: Program,
+    tol: float = 1e-4,
+    *,
+    exact: bool = False,
+    time_limit: Limit = None,
+    node_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[Progress | SearchProgress], None] | None = None,
+) -> Solution:
+    """`solve` for a program that is already posed."""
+    deadline = Deadline.of(time_limit)
+    check_tolerance(tol)
+    check_callback(callback)
+    check_node_limit(node_limit)
+    if checkpoint is not None and not exact:
+        raise InputError(
+            f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
+        )
+    if not program.loss.convex:
+        if exact:
+            program.require_convex("exact=True")
+        return solve_nonconvex(program, tol, deadline, callback=callback)
+    halfway, first_pass = deadline.part(0.5), program.matrix.passes
+    # Certificates need it: a pass that is over before there is anything to cut.
+    with deadline.timed("scan", 1):
+        _ = program.fingerprint
+    file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
+    saved = None if file is None else file.saved
+    accuracy = min(1e-6, 0.01 * tol)
+    # Overflow far from the solution is an infinite value, not news for the user.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
+        warnings.simplefilter("ignore", RelaxationWarning)
+        relaxed = relax(program, accuracy, time_limit=deadline.part(RELAX), callback=callback)
+        models = Search(program, relaxed, deadline=deadline)
+        goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
+        # An exact search comes back for more models when it turns out to be a long one.
+        found = models.quick(goal) if exact else models.run(goal)
+        model, coef, intercept = as_returned(program, found)
+        # The two further relaxations wait where a search is likely to prove more.
+        relaxations = [relaxed]
+        if not exact:
+            relaxations = dual_points(program, relaxed, time_limit=deadline)
+        points = [each.point for each in relaxations]
+        steps = sum(each.stats.newton_steps for each in relaxations)
+        certificate = certificate_from(program, points, model)
+        nodes, unfinished = 0, ""
+        wide = program.relative(certificate.gap, certificate.upper) > tol
+        proof: Proof | None = None
+        # Without any feature there is nothing to search.
+        if exact and wide and not program.never.all():
+            try:
+                search = ExactSearch(program, relaxed, model, tol, saved, deadline)
+                proof = search.run(
+                    lambda: models.interrupted,
+                    math.inf if node_limit is None else node_limit,
+                    callback,
+                    file,
+                    lambda: models.run(goal),
+                    halfway.late,
+                )
+            except TimeUp:
+                unfinished = " There was no time for the search."
+                proof = None if saved is None else proof_of(program, saved, model)
+        if proof is not None:
+            nodes, steps = proof.nodes, steps + proof.newton_steps
+            model, coef, intercept = as_returned(program, proof.model)
+            if program.relative(model.value - proof.lower, model.value) > tol:
+                unfinished = _why_unfinished(proof)
+                if not models.interrupted:
+                    others = dual_points(program, relaxed, time_limit=deadline)
+                    points = [each.point for each in others]
+            certificate = certificate_from(program, points, model)
+            if proof.lower >= certificate.lower:
+                certificate = Certificate.build(
+                    program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
+                )
+        if wide and not unfinished and (relaxed.interrupted or models.interrupted):
+            unfinished = " The search was interrupted: a longer one may find a better model."
+        screened = screen_at(program, relaxed.point, model.value)
+    stats = SolutionStats(
+        full_passes=program.matrix.passes - first_pass,
+        newton_steps=steps,
+        models=models.refitted,
+        nodes=nodes,
+        seconds=deadline.seconds,
+    )
+    return Solution.of(
+        program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
+    )
+
+
+def _why_unfinished(proof: Proof) -> str:
+    """Why a search has not proved its model to be optimal, as sentences after another one."""
+    if proof.open:
+        stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
+        return stopped + proof.outlook.words
+    return (
+        " The search is done, but rounding leaves more of a gap than tol: rescale the columns, or "
+        "subtract a constant from the response where it is far from 0."
+    )
