@@ -20,38 +20,21 @@ PACKAGE = ROOT / "src" / "sparsebounds"
 # FACE is the package itself: `import sparsebounds` reaches every public name.
 FACE = "sparsebounds"
 LAYERS: tuple[tuple[str, ...], ...] = (
-    (
-        "_version",
-        "_errors",
-        "_validate",
-        "_array",
-        "_rounding",
-        "_decimals",
-        "_html",
-        "_files",
-        "_printable",
-        "_memory",
-        "_npy",
-        "_linear",
-    ),
-    ("_deadline",),
+    ("_version", "_support"),
     ("losses",),
     ("penalties",),
     ("matrices",),
-    ("_fingerprint", "_level"),
     ("program",),
     ("problem",),
     ("bounds",),
     ("certificates",),
-    ("_checkpoint",),
     ("relaxation",),
+    ("fitting",),
     ("primalization",),
     ("models",),
     ("exact",),
-    ("_words", "_scores", "_proof"),
     # One layer: a solution and a path write their own reports, which are made of both.
-    ("_solution", "_nonconvex", "_solve", "_path", "_rank", "_certify", "report"),
-    ("_progress",),
+    ("solving", "paths", "ranks", "report"),
     ("estimators",),
     ("datasets",),
     ("tables",),
@@ -63,7 +46,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
-SKLEARN_ALLOWED = {"_scores", "report", "estimators", "datasets", "tables", "cli", "testing"}
+SKLEARN_ALLOWED = {"report", "estimators", "datasets", "tables", "cli", "testing"}
 MAX_LINES = 400
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -120,29 +103,43 @@ def test_every_module_has_a_layer() -> None:
     )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_imports_point_upwards(path: Path) -> None:
-    layer = layer_of(path)
-    if layer == FACE:
-        return  # names every layer and loads none, see below
+def every_import() -> Iterator[tuple[str, str, str]]:
+    """(place, layer, dotted name) of every import in the package, its face aside."""
+    for path, name in zip(MODULES, NAMES, strict=True):
+        if layer_of(path) != FACE:  # it names every layer and loads none, see below
+            for line, dotted in imported_modules(path.read_text(encoding="utf-8"), path):
+                yield f"{name}:{line}", layer_of(path), dotted
+
+
+def test_imports_point_upwards() -> None:
     wrong = []
-    for line, dotted in imported_modules(path.read_text(encoding="utf-8"), path):
+    for place, layer, dotted in every_import():
         target = target_layer(dotted)
         if target is None:
             continue
-        assert target in RANK, f"{path.name}:{line} imports {dotted}, for which LAYERS has no place"
+        assert target in RANK, f"{place} imports {dotted}, for which LAYERS has no place"
         if RANK[target] > RANK[layer]:
-            wrong.append(f"line {line}: {dotted}")
-    assert not wrong, f"{layer} may import only from the layers above it, but: {'; '.join(wrong)}"
+            wrong.append(f"{place}: {dotted}")
+    assert not wrong, f"a layer may import only from those above it, but: {'; '.join(wrong)}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_scikit_learn_stays_in_its_layers(path: Path) -> None:
-    if layer_of(path) in SKLEARN_ALLOWED:
-        return
-    imports = imported_modules(path.read_text(encoding="utf-8"), path)
-    wrong = [line for line, dotted in imports if dotted.split(".")[0] == "sklearn"]
-    assert not wrong, f"sklearn belongs to {sorted(SKLEARN_ALLOWED)}, not to lines {wrong} here"
+def test_packages_are_entered_by_their_front_door() -> None:
+    """Another package's names come from its `__init__`; `_support` is a cupboard, not a room."""
+    wrong = []
+    for place, layer, dotted in every_import():
+        head, *rest = dotted.split(".")
+        if head == "sparsebounds" and len(rest) > 2 and rest[0] not in (layer, "_support"):
+            wrong.append(f"{place}: {dotted}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_scikit_learn_stays_in_its_layers() -> None:
+    wrong = [
+        place
+        for place, layer, dotted in every_import()
+        if dotted.split(".")[0] == "sklearn" and layer not in SKLEARN_ALLOWED
+    ]
+    assert not wrong, f"sklearn belongs to {sorted(SKLEARN_ALLOWED)}, not to {wrong}"
 
 
 @pytest.mark.parametrize(
@@ -232,17 +229,17 @@ def test_verifying_a_certificate_needs_no_solver() -> None:
     assert not under(loaded, *later)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_files_are_short(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MAX_LINES, f"{lines} lines: one mathematical object a file, split this one"
+def test_files_are_short() -> None:
+    lengths = [len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES]
+    long = {name: count for name, count in zip(NAMES, lengths, strict=True) if count > MAX_LINES}
+    assert not long, f"one mathematical object per file, split these: {long}"
 
 
-@pytest.mark.parametrize("name", sparsebounds.__all__)
-def test_public_names_resolve(name: str) -> None:
-    assert name in dir(sparsebounds)
-    value = getattr(sparsebounds, name)
-    assert getattr(sparsebounds, name) is value
+def test_public_names_resolve() -> None:
+    assert dir(sparsebounds) == sorted(sparsebounds.__all__)
+    for name in sparsebounds.__all__:
+        value = getattr(sparsebounds, name)
+        assert getattr(sparsebounds, name) is value
 
 
 def test_type_checkers_see_the_same_names() -> None:

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import lower_bound
 from sparsebounds.losses import REGISTRY, Huber
 from sparsebounds.matrices import StandardizedMatrix
-from sparsebounds.program import Form, Program, in_ball
+from sparsebounds.program import Form, Program
 
 FORMS = get_args(Form)
 LOSSES = sorted(REGISTRY)
@@ -370,7 +371,7 @@ def test_describe_says_what_is_solved() -> None:
     )
     other = Program(X, y, l0=np.ones(M), ball=4.0, loss="squared_hinge", positive=True)
     assert other.describe() == (
-        "squared_hinge loss on 12 x 5 data with a price l0=(a number a feature) per nonzero "
+        "squared_hinge loss on 12 x 5 data with a price l0=(one number per feature) per nonzero "
         "coefficient, |w|^2 <= 4, nonnegative coefficients"
     )
 

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
     from sparsebounds.estimators import SparseRegressorCV as SparseRegressorCV
     from sparsebounds.estimators import SparseSelector as SparseSelector
-    from sparsebounds.exact.near import NearOptimal as NearOptimal
-    from sparsebounds.exact.near import near_optimal as near_optimal
-    from sparsebounds.matrices.bar import progress as progress
-    from sparsebounds.matrices.opening import open_matrix as open_matrix
+    from sparsebounds.exact import NearOptimal as NearOptimal
+    from sparsebounds.exact import near_optimal as near_optimal
+    from sparsebounds.matrices import open_matrix as open_matrix
+    from sparsebounds.matrices import progress as progress
     from sparsebounds.paths import Path as Path
     from sparsebounds.paths import path as path
     from sparsebounds.primalization import GapBounds as GapBounds
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from sparsebounds.ranks import rank_bounds as rank_bounds
     from sparsebounds.relaxation import Relaxation as Relaxation
     from sparsebounds.relaxation import relax as relax
-    from sparsebounds.solving.certify import certify as certify
-    from sparsebounds.solving.solution import Solution as Solution
-    from sparsebounds.solving.solve import solve as solve
+    from sparsebounds.solving import Solution as Solution
+    from sparsebounds.solving import certify as certify
+    from sparsebounds.solving import solve as solve
 
 # Public name -> the module it lives in.
 _HOME: dict[str, str] = {
@@ -65,9 +65,9 @@ _HOME: dict[str, str] = {
     "Primalization": "sparsebounds.primalization",
     "gap_bounds": "sparsebounds.primalization",
     "primalize": "sparsebounds.primalization",
-    "Solution": "sparsebounds.solving.solution",
-    "solve": "sparsebounds.solving.solve",
-    "certify": "sparsebounds.solving.certify",
+    "Solution": "sparsebounds.solving",
+    "solve": "sparsebounds.solving",
+    "certify": "sparsebounds.solving",
     "Path": "sparsebounds.paths",
     "path": "sparsebounds.paths",
     "RankBounds": "sparsebounds.ranks",
@@ -77,10 +77,10 @@ _HOME: dict[str, str] = {
     "SparseRegressor": "sparsebounds.estimators",
     "SparseRegressorCV": "sparsebounds.estimators",
     "SparseSelector": "sparsebounds.estimators",
-    "NearOptimal": "sparsebounds.exact.near",
-    "near_optimal": "sparsebounds.exact.near",
-    "open_matrix": "sparsebounds.matrices.opening",
-    "progress": "sparsebounds.matrices.bar",
+    "NearOptimal": "sparsebounds.exact",
+    "near_optimal": "sparsebounds.exact",
+    "open_matrix": "sparsebounds.matrices",
+    "progress": "sparsebounds.matrices",
 }
 
 # Public modules.

@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import copy
 import math
-from fractions import Fraction
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -29,13 +27,18 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.decimals import rounded_up, share_up
-from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import above, level_of
-from sparsebounds._support.rounding import exact_dot
+from sparsebounds._support.rounding import exact_dot, in_ball
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
-from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix, column_statistics
-from sparsebounds.matrices.fingerprint import fingerprint
-from sparsebounds.matrices.tables import row_count
+from sparsebounds.matrices import (
+    Matrix,
+    StandardizedMatrix,
+    as_matrix,
+    fingerprint,
+    row_count,
+    standardized,
+)
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
@@ -109,7 +112,10 @@ class Program:
             )
         chosen = check.standardization(standardize)
         self.standardize = chosen is not False
-        self.matrix = self._standardized(matrix, chosen) if self.standardize else matrix
+        self.matrix = matrix
+        if self.standardize:
+            given = None if chosen is True else chosen
+            self.matrix = standardized(matrix, self.F.p, self.fit_intercept, given)
 
         self.box: Box | None = None
         """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
@@ -183,18 +189,19 @@ class Program:
         how many others there may be, where that is fewer than the program's own.
         """
         own = self.ridges[features] if ridge is None else ridge
-        masks = (
-            self.always[features] if inside is None else inside,
-            outside,
-            self.positive[features] if self.signed else None,
-        )
+        inside = self.always[features] if inside is None else inside
+        positive = self.positive[features] if self.signed else None
         if self.k is None:
-            return L0Ridge(self.prices[features], own, *masks)
-        return KRidge(self.k if k is None else k, own, *masks)
+            return L0Ridge(self.prices[features], own, inside, outside, positive)
+        return KRidge(self.k if k is None else k, own, inside, outside, positive)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """The objective at a model in the user's units; inf where it breaks a constraint."""
-        w, b = self.to_program(self._coefficients(coef), self._intercept(intercept))
+        shifted = isinstance(self.matrix, StandardizedMatrix) and bool(self.matrix.center.any())
+        w, b = self.to_program(
+            check.real_vector("coef", coef, self.m, "column"),
+            check.intercept(intercept, self.fit_intercept or shifted),
+        )
         support = np.flatnonzero(w)
         with np.errstate(over="ignore", invalid="ignore"):
             z = self.matrix.columns(support) @ w[support] + b
@@ -270,43 +277,36 @@ class Program:
         coef = w / self.matrix.scale
         return coef, exact_dot(-coef, self.matrix.center, b, self.level)
 
+    # New programs from this one.
+
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
-        other = copy.copy(self)
-        other.k, other.l0, other.memo = check.cardinality(k), None, {}
-        other.__dict__.pop("prices", None)
-        return other
+        return self._replaced("prices", k=check.cardinality(k), l0=None)
 
     def with_price(self, l0: float) -> Program:
         """The same data, loss and size of w, with a price l0 per feature in place of k (or l0)."""
-        other = copy.copy(self)
-        other.k, other.l0, other.memo = None, check.positive_number("l0", l0), {}
-        other.__dict__.pop("prices", None)
-        return other
+        return self._replaced("prices", k=None, l0=check.positive_number("l0", l0))
 
     def restricted(self, features: Index) -> Program:
         """The same problem with the other features left out."""
-        other = copy.copy(self)
-        other.matrix, other.memo, other.m = self.matrix.part(features), {}, len(features)
-        for name in ("positive", "always", "never"):
-            setattr(other, name, getattr(self, name)[features])
-        for name in ("ridge", "l0"):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                setattr(other, name, value[features])
-        if self.feature_names is not None:
-            other.feature_names = tuple(self.feature_names[i] for i in features)
-        for name in ("ridges", "prices", "fingerprint"):
-            other.__dict__.pop(name, None)
-        return other
+        names = self.feature_names
+        vectors = {
+            name: value[features]
+            for name in ("positive", "always", "never", "ridge", "l0")
+            if isinstance(value := getattr(self, name), np.ndarray)
+        }
+        return self._replaced(
+            *("ridges", "prices", "fingerprint", "signed"),
+            matrix=self.matrix.part(features),
+            m=len(features),
+            feature_names=None if names is None else tuple(names[i] for i in features),
+            **vectors,
+        )
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
-        other = copy.copy(self)
-        other.matrix, other.memo = matrix, {}
-        other.standardize = isinstance(matrix, StandardizedMatrix)
-        other.__dict__.pop("fingerprint", None)
-        return other
+        scaled = isinstance(matrix, StandardizedMatrix)
+        return self._replaced("fingerprint", matrix=matrix, standardize=scaled)
 
     def at_level(self, level: float) -> Program:
         """The same problem with another level of the response: a stored certificate's."""
@@ -314,27 +314,26 @@ class Program:
             return self
         if not self.movable:
             raise InputError(f"level={level!r}, but the response of this problem stays as it is.")
-        other = copy.copy(self)
-        other.y, other.level, other.memo = above(self.response, level), level, {}
-        for name in ("F", "null_intercept", "null", "rounding"):
-            other.__dict__.pop(name, None)
-        return other
+        stale = ("F", "null_intercept", "null", "rounding")
+        return self._replaced(*stale, y=above(self.response, level), level=level)
 
     def with_box(self, box: Box) -> Program:
         """The convex problem with the loss's envelope on a box in the place of the loss."""
         assert isinstance(self.loss, NonConvexLoss)
-        other = self.with_loss(box.envelope(self.loss, self.y, self.offset).smoothed())
-        other.box = box
+        envelope = box.envelope(self.loss, self.y, self.offset).smoothed()
         # An envelope may be 0 without features: accuracy is relative to the loss's own null.
-        other.__dict__["rounding"] = max(self.rounding, 1e-8 * abs(self.null))
-        return other
+        rounding = max(self.rounding, 1e-8 * abs(self.null))
+        return self.with_loss(envelope)._replaced(box=box, rounding=rounding)
 
     def with_loss(self, loss: Loss) -> Program:
         """The same problem with another loss of the same responses."""
+        return self._replaced("F", "null_intercept", "null", loss=loss)
+
+    def _replaced(self, *stale: str, **changes: Any) -> Program:
+        """A copy with these changes, without what was proved of this one or is `stale` in it."""
         other = copy.copy(self)
-        other.loss, other.memo = loss, {}
-        for name in ("F", "null_intercept", "null"):
-            other.__dict__.pop(name, None)
+        kept = {name: value for name, value in self.__dict__.items() if name not in stale}
+        other.__dict__ = kept | changes | {"memo": {}}
         return other
 
     def require_convex(self, what: str) -> None:
@@ -367,15 +366,15 @@ class Program:
                 else f"a price l0={_number(self.l0)} per nonzero coefficient"
             )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
-        always, never = int(np.count_nonzero(self.always)), int(np.count_nonzero(self.never))
         extras = [
-            "an intercept" if self.fit_intercept else "",
-            "standardized columns" if self.standardize else "",
-            "nonnegative coefficients" if self.positive.any() else "",
-            f"{always} feature{'s' * (always != 1)} always in" if always else "",
-            f"{never} feature{'s' * (never != 1)} never in" if never else "",
+            *["an intercept"] * self.fit_intercept,
+            *["standardized columns"] * self.standardize,
+            *["nonnegative coefficients"] * self.signed,
         ]
-        tail = "".join(f", {extra}" for extra in extras if extra)
+        for mask, place in ((self.always, "always in"), (self.never, "never in")):
+            if count := int(np.count_nonzero(mask)):
+                extras.append(f"{count} feature{'s' * (count != 1)} {place}")
+        tail = "".join(f", {extra}" for extra in extras)
         # An envelope's numbers are those of its box.
         numbers = self.loss.parameters() if self.box is None else {}
         own = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
@@ -394,37 +393,6 @@ class Program:
         self.loss.check_response(y)
         return y, None
 
-    def _standardized(self, matrix: Matrix, standardize: Any) -> StandardizedMatrix:
-        if standardize is not True:
-            center, scale = standardize
-            center = check.real_vector("standardize", center, self.m, "column")
-            scale = check.real_vector("standardize", scale, self.m, "column")
-            if np.any(scale <= 0):
-                raise InputError("standardize holds a scale that is not greater than 0.")
-            return StandardizedMatrix(matrix, center, scale)
-        center, scale = column_statistics(matrix, self.F.p, centred=self.fit_intercept)
-        return StandardizedMatrix(matrix, center, scale)
-
-    def _coefficients(self, coef: Any) -> Vector:
-        return check.real_vector("coef", coef, self.m, "column")
-
-    def _intercept(self, intercept: float) -> float:
-        if not isinstance(intercept, Real):
-            raise InputTypeError(f"intercept={intercept!r} must be a number.")
-        if not math.isfinite(intercept):
-            raise InputError(f"intercept={intercept!r} must be a finite number.")
-        shifted = isinstance(self.matrix, StandardizedMatrix) and self.matrix.center.any()
-        if intercept != 0 and not (self.fit_intercept or shifted):
-            raise InputError(
-                f"intercept={intercept!r}, but the program has none; pass fit_intercept=True."
-            )
-        return float(intercept)
-
-
-def in_ball(w: Vector, ball: float) -> bool:
-    """Whether |w|^2 <= ball holds exactly, in rational arithmetic."""
-    return sum((Fraction(x) ** 2 for x in w[w != 0].tolist()), Fraction(0)) <= Fraction(ball)
-
 
 def _number(value: float | Vector | None) -> str:
-    return f"{value:g}" if isinstance(value, float) else "(a number a feature)"
+    return f"{value:g}" if isinstance(value, float) else "(one number per feature)"

@@ -8,13 +8,14 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, as_returned, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, descend, moves
-from sparsebounds.program import Form, Program, in_ball
+from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
 

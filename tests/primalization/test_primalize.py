@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsebounds as sb
+from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import bidual_value, objective_up
 from sparsebounds.losses import REGISTRY
 from sparsebounds.primalization import Primalization
 from sparsebounds.primalization.ties import cheapest_weights, tied_point
-from sparsebounds.program import Form, Program, in_ball
+from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning
 from sparsebounds.testing import brute_force, random_program
 

@@ -10,6 +10,7 @@ n 2^-1074 for underflow (Higham, Accuracy and Stability of Numerical Algorithms,
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
@@ -146,3 +147,8 @@ def upper_half(x: Any) -> Any:
     """The upper 26 bits of x, a float or an array of any library (Veltkamp)."""
     high = (2.0**27 + 1.0) * x
     return high - (high - x)
+
+
+def in_ball(w: Vector, ball: float) -> bool:
+    """Whether |w|^2 <= ball holds exactly, in rational arithmetic."""
+    return sum((Fraction(x) ** 2 for x in w[w != 0].tolist()), Fraction(0)) <= Fraction(ball)

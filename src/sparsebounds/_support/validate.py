@@ -172,6 +172,17 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
         raise InputError(f"{name} cannot be read as a vector of numbers: {error}.") from error
 
 
+def intercept(value: Any, allowed: bool) -> float:
+    """A finite number, 0 where no intercept is allowed."""
+    if not isinstance(value, Real):
+        raise InputTypeError(f"intercept={value!r} must be a number.")
+    if not math.isfinite(value):
+        raise InputError(f"intercept={value!r} must be a finite number.")
+    if value != 0 and not allowed:
+        raise InputError(f"intercept={value!r}, but the program has none; pass fit_intercept=True.")
+    return float(value)
+
+
 def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
     """y coded -1 and +1 (the larger label), and the two labels in that order."""
     try:

@@ -24,10 +24,29 @@ from sparsebounds.bounds.dual import (
     scored,
     widened,
 )
+from sparsebounds.bounds.dual import conjugate_up as conjugate_up
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
+from sparsebounds.bounds.forcing import forced_bounds as forced_bounds
+from sparsebounds.bounds.forcing import forced_claims as forced_claims
 from sparsebounds.bounds.lower import bound_at, claim_at
+from sparsebounds.bounds.lower import one_price as one_price
+from sparsebounds.bounds.lower import prefix_gains_up as prefix_gains_up
+from sparsebounds.bounds.lower import squares_up as squares_up
+from sparsebounds.bounds.many import NodeBounds as NodeBounds
+from sparsebounds.bounds.many import States as States
+from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
+from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
+from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum
+from sparsebounds.bounds.shapley_folkman import refined_excess as refined_excess
+from sparsebounds.bounds.shapley_folkman import refined_nonzeros as refined_nonzeros
+from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
+from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
+from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
+from sparsebounds.bounds.shifted import KEPT as KEPT
+from sparsebounds.bounds.shifted import ShiftedBounds as ShiftedBounds
+from sparsebounds.bounds.shifted import full_shift as full_shift
 from sparsebounds.bounds.upper import null_up, objective_up
 from sparsebounds.program import Program
 

@@ -29,8 +29,7 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
-from sparsebounds.losses.base import ULPS
-from sparsebounds.losses.envelope import Envelope
+from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
 
 WIDER = 4.0

@@ -50,7 +50,7 @@ from sparsebounds.bounds.lower import (
 )
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
-from sparsebounds.matrices.largest import RowTerms
+from sparsebounds.matrices import RowTerms
 from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 

@@ -27,7 +27,7 @@ from sparsebounds.bounds.dual import (
 from sparsebounds.bounds.forcing import forced_bounds, forced_claims
 from sparsebounds.bounds.lower import bound_at, claim_at
 from sparsebounds.bounds.node import Node
-from sparsebounds.losses.base import ULPS
+from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
 States = npt.NDArray[np.int8]

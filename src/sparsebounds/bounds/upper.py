@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U, down, sum_up, up
-from sparsebounds.losses.base import ULPS
+from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
 

@@ -10,6 +10,13 @@ from sparsebounds.certificates.certificate import (
     leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.tree import Shift as Shift
+from sparsebounds.certificates.tree import Tree as Tree
+from sparsebounds.certificates.tree import TreeError as TreeError
+from sparsebounds.certificates.tree import dual_vectors as dual_vectors
+from sparsebounds.certificates.tree import nodes_bound as nodes_bound
+from sparsebounds.certificates.tree import removal_bound as removal_bound
+from sparsebounds.certificates.tree import tree_bound as tree_bound
 from sparsebounds.certificates.verification import Verdict, verify
 from sparsebounds.problem import Problem
 

@@ -22,11 +22,17 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import U, gamma
-from sparsebounds.bounds import dual_point_at, repair, widened
-from sparsebounds.bounds.forcing import forced_bounds, forced_claims
-from sparsebounds.bounds.many import States, node_bounds
-from sparsebounds.bounds.shifted import ShiftedBounds
-from sparsebounds.losses.base import ULPS
+from sparsebounds.bounds import (
+    ShiftedBounds,
+    States,
+    dual_point_at,
+    forced_bounds,
+    forced_claims,
+    node_bounds,
+    repair,
+    widened,
+)
+from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
 BATCH = 128

@@ -12,12 +12,12 @@ from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
-from sparsebounds.report.scores import Scores
+from sparsebounds.report import Scores
 from sparsebounds.tables import Reading
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
-    from sparsebounds.solving.solution import Solution
+    from sparsebounds.solving import Solution
 
 
 @dataclass(frozen=True)

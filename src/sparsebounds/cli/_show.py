@@ -13,11 +13,11 @@ from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rou
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import say
-from sparsebounds.solving.sentences import bounds_words, features_words
+from sparsebounds.solving import bounds_words, features_words
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
-    from sparsebounds.solving.solution import Solution
+    from sparsebounds.solving import Solution
 
 
 def model_table(program: Program, solution: Solution) -> Table:

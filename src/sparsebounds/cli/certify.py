@@ -24,7 +24,7 @@ from sparsebounds.cli._output import (
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, status_words
-from sparsebounds.solving.sentences import bounds_words
+from sparsebounds.solving import bounds_words
 
 
 @grouped(TableOptions, SizeOptions, ProblemOptions)

@@ -37,7 +37,7 @@ def _breast_cancer() -> None:
 
         from sparsebounds.certificates import Certificate
         from sparsebounds.program import Program
-        from sparsebounds.solving.solve import solve_program
+        from sparsebounds.solving import solve_program
 
         data = load_breast_cancer()
     X, y = data.data, data.target_names[data.target]

@@ -99,7 +99,7 @@ def path(
                 outputs += [("--certificates", file) for file in sorted(files)]
         check_outputs(outputs, {"DATA": data}, force=force)
         if plot is not None:
-            from sparsebounds.experiments.style import require_matplotlib
+            from sparsebounds.experiments import require_matplotlib
 
             require_matplotlib()
             _check_picture(plot)

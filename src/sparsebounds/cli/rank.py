@@ -45,8 +45,7 @@ def rank(
 
     Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1:10
     """
-    from sparsebounds.ranks import rank_bounds
-    from sparsebounds.ranks.arguments import chosen_ranks
+    from sparsebounds.ranks import chosen_ranks, rank_bounds
 
     with sentences():
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)

@@ -46,8 +46,12 @@ def reproduce(
     Example: sparsebounds reproduce all --out results
     """
     with sentences():
-        from sparsebounds.experiments import EXPERIMENTS, check_folder, interruptible
-        from sparsebounds.experiments.style import require_matplotlib
+        from sparsebounds.experiments import (
+            EXPERIMENTS,
+            check_folder,
+            interruptible,
+            require_matplotlib,
+        )
 
         require_matplotlib()
         if out.exists() and not out.is_dir():

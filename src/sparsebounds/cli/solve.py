@@ -26,7 +26,7 @@ from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
-from sparsebounds.report.scores import predicted, scored
+from sparsebounds.report import predicted, scored
 
 
 @grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
@@ -61,7 +61,7 @@ def solve(
     Example: sparsebounds solve patients.csv --target relapse --loss logistic -k 3 --one-hot
     --impute median --test 0.2 --report report.html
     """
-    from sparsebounds.solving.solve import solve_program
+    from sparsebounds.solving import solve_program
 
     with sentences():
         outputs = [

@@ -21,8 +21,7 @@ from sklearn import get_config
 
 from sparsebounds._support.array import Index, Vector, namespace, to_numpy
 from sparsebounds._support.errors import InputError
-from sparsebounds.matrices import Matrix, as_matrix
-from sparsebounds.matrices.opening import on_disk
+from sparsebounds.matrices import Matrix, as_matrix, on_disk
 
 
 def stays(X: Any) -> bool:

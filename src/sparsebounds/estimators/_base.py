@@ -18,8 +18,7 @@ from sparsebounds.estimators._arrays import linear, response, returned, rowwise,
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
-from sparsebounds.solving.solution import Solution
-from sparsebounds.solving.solve import solve
+from sparsebounds.solving import Solution, solve
 
 DEFAULT_K = 10
 

@@ -28,8 +28,7 @@ from sparsebounds.estimators._criteria import check_choice, check_scored, chosen
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import as_matrix
-from sparsebounds.paths import Path, PathPoint, path
-from sparsebounds.paths.arguments import budgets, prices
+from sparsebounds.paths import Path, PathPoint, budgets, path, prices
 
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""

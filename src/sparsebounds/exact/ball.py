@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
-from sparsebounds.relaxation.ball import solve_ball
+from sparsebounds.relaxation import solve_ball
 
 
 class BallBounder(Bounder):

@@ -9,11 +9,11 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds.many import NodeBounds, States, node_bounds
-from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.bounds import NodeBounds, States, node_bounds
+from sparsebounds.certificates import dual_vectors
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
-from sparsebounds.relaxation.smooth import smooth_part
+from sparsebounds.relaxation import smooth_part
 
 SETTLED = 0.1
 """A node that stays open is solved until its own gap is this part of what is left to prove."""

@@ -17,7 +17,7 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.checkpoint import CheckpointFile, numbers, places
 from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds import objective_up
-from sparsebounds.certificates.tree import Tree
+from sparsebounds.certificates import Tree
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.tree_arrays import leaf_states, tree_arrays, tree_from

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.deadline import Deadline, TimeUp
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program

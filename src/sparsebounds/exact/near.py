@@ -29,8 +29,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
-from sparsebounds.bounds import dual_point_at, null_up
-from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds import dual_point_at, forced_bounds, null_up
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder, require_time
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress

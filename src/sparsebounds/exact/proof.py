@@ -10,8 +10,8 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds.forcing import forced_bounds
-from sparsebounds.certificates.tree import Tree, nodes_bound, removal_bound, tree_bound
+from sparsebounds.bounds import forced_bounds
+from sparsebounds.certificates import Tree, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import require_time
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState

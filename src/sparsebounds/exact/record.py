@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.certificates.tree import Shift, Tree
+from sparsebounds.certificates import Shift, Tree
 from sparsebounds.exact.bounder import Shifted
 
 Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]

@@ -11,15 +11,13 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
 from sparsebounds.exact.piece import Piece
 from sparsebounds.exact.shift import Shifter
 from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
-from sparsebounds.relaxation.newton import newton, newton_point
-from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
-from sparsebounds.relaxation.smooth import GramPart
+from sparsebounds.relaxation import GramPart, SmoothPoint, SmoothPoints, newton, newton_point
 
 QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline, TimeUp
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.checkpoint import SearchState
 from sparsebounds.exact.difficulty import Outlook, outlook

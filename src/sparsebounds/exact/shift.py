@@ -15,14 +15,13 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Mask, Vector
-from sparsebounds.bounds.many import States
-from sparsebounds.bounds.shifted import KEPT, ShiftedBounds, full_shift
+from sparsebounds.bounds import KEPT, ShiftedBounds, States, full_shift
 from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
 from sparsebounds.program import Program
-from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation import newton
 
 if TYPE_CHECKING:
-    from sparsebounds.relaxation.smooth import GramPart
+    from sparsebounds.relaxation import GramPart
 
 FEW = 0.5
 """Shifts are tried where fewer features than this part of the rows are left."""

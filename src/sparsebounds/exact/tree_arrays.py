@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.checkpoint import numbers, packed, places, unpacked
-from sparsebounds.bounds.many import States
-from sparsebounds.certificates.tree import Shift, Tree, TreeError
+from sparsebounds.bounds import States
+from sparsebounds.certificates import Shift, Tree, TreeError
 from sparsebounds.program import Program
 
 IN_TREE = tuple(field.name for field in fields(Tree) if field.name != "shifts")

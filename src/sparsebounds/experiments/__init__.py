@@ -8,6 +8,7 @@ from sparsebounds.experiments.experiment_2 import NumericalRank
 from sparsebounds.experiments.experiment_3 import LeukemiaRank
 from sparsebounds.experiments.experiment_4 import SmallRidge
 from sparsebounds.experiments.running import Done, check_folder, interruptible, reproduce
+from sparsebounds.experiments.style import require_matplotlib as require_matplotlib
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     kind.number: kind for kind in (DualityGap, NumericalRank, LeukemiaRank, SmallRidge)

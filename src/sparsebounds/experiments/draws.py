@@ -8,8 +8,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds.experiments.base import DRAWS
-from sparsebounds.primalization.primalize import paper_models
-from sparsebounds.primalization.ties import tied_point
+from sparsebounds.primalization import paper_models, tied_point
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 

@@ -32,7 +32,7 @@ from sparsebounds.experiments.figure_1 import figure_1
 from sparsebounds.primalization import GapBounds, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relax
-from sparsebounds.solving.solve import solve_program
+from sparsebounds.solving import solve_program
 
 RIDGE = 0.01
 TOLERANCE = 1e-10

@@ -29,7 +29,7 @@ from sparsebounds.experiments.style import (
 from sparsebounds.primalization import primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relax
-from sparsebounds.solving.solve import solve_program
+from sparsebounds.solving import solve_program
 
 TOLERANCE = 1e-10
 DISTANCES = (

@@ -15,13 +15,12 @@ from functools import cached_property
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.fitting.local import default_starts, descent
 from sparsebounds.penalties import KRidge
-from sparsebounds.program import Program, in_ball
-from sparsebounds.relaxation.ball import solve_ball
-from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.smooth import smooth_part
+from sparsebounds.program import Program
+from sparsebounds.relaxation import newton, smooth_part, solve_ball
 
 ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sparsebounds.losses.amplitude import Amplitude
+from sparsebounds.losses.base import ULPS as ULPS
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.cauchy import Cauchy
 from sparsebounds.losses.envelope import Box, Envelope

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sparsebounds._support import validate as check
 from sparsebounds._support.array import Array, Home, Index, Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.largest import RowSums, RowTerms
@@ -156,3 +158,17 @@ def column_statistics(matrix: Matrix, shares: Vector, *, centred: bool) -> tuple
         spread, center = spread + center**2, np.zeros(len(center))
         constant = spread == 0.0
     return center, np.where(constant, 1.0, np.sqrt(spread))
+
+
+def standardized(
+    matrix: Matrix, shares: Vector, centred: bool, given: tuple[Vector, Vector] | None = None
+) -> StandardizedMatrix:
+    """The matrix on its own means and scales, or on `given` ones, which are checked."""
+    if given is None:
+        return StandardizedMatrix(matrix, *column_statistics(matrix, shares, centred=centred))
+    center, scale = (
+        check.real_vector("standardize", one, matrix.shape[1], "column") for one in given
+    )
+    if np.any(scale <= 0):
+        raise InputError("standardize holds a scale that is not greater than 0.")
+    return StandardizedMatrix(matrix, center, scale)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sparsebounds.fitting.refit import Model, as_returned, refit
+from sparsebounds.fitting import Model, as_returned, refit
+from sparsebounds.models.local import LocalSearch as LocalSearch
 from sparsebounds.models.search import Search, candidate_supports
 
 __all__ = ["Model", "Search", "as_returned", "candidate_supports", "refit"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.fitting.refit import Model, local_refit
+from sparsebounds.fitting import Model, local_refit
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
 from sparsebounds.models.search import WIDTH, Search, pool_of

@@ -16,14 +16,13 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting.refit import Model, refit
+from sparsebounds.fitting import Model, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.penalties import level_set
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation
-from sparsebounds.relaxation.smooth import FLAT
+from sparsebounds.relaxation import FLAT, Relaxation
 
 TRIES = 8
 """Moves refitted before a support is called locally optimal, where the quadratic is a model."""

@@ -33,10 +33,8 @@ from sparsebounds.bounds import (
     screen_at,
     widened,
 )
-from sparsebounds.certificates import Leaf, leaf_claim
-from sparsebounds.certificates.cover import uncovered
-from sparsebounds.certificates.tree import Tree, tree_bound
-from sparsebounds.exact.tree_arrays import tree_arrays, tree_from
+from sparsebounds.certificates import Leaf, Tree, leaf_claim, tree_bound, uncovered
+from sparsebounds.exact import tree_arrays, tree_from
 from sparsebounds.paths.rows import Fitted, Row
 from sparsebounds.paths.shared import Proof, coarse
 from sparsebounds.problem import Problem

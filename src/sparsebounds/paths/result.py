@@ -14,8 +14,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.html import block, grid
-from sparsebounds.certificates import Certificate
-from sparsebounds.certificates.verification import Verdict
+from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Fitted, Row
 from sparsebounds.paths.shared import Proof
 

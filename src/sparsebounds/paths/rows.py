@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds import WIDER, objective_up
-from sparsebounds.bounds.lower import one_price
+from sparsebounds.bounds import WIDER, objective_up, one_price
 from sparsebounds.models import Model
 from sparsebounds.paths.shared import Proof
 from sparsebounds.program import Program

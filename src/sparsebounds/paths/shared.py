@@ -38,8 +38,7 @@ from sparsebounds.bounds import (
     floor,
     null_up,
 )
-from sparsebounds.certificates import Leaf, leaf_claim
-from sparsebounds.certificates.tree import Tree
+from sparsebounds.certificates import Leaf, Tree, leaf_claim
 from sparsebounds.program import Program
 
 MOST_CELLS = 4096

@@ -40,8 +40,7 @@ from sparsebounds.paths.rows import Fitted, Row
 from sparsebounds.paths.shared import Proof, SharedBounds, coarse
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
-from sparsebounds.solving.proof import best_leaves
-from sparsebounds.solving.solve import CLOSED
+from sparsebounds.solving import CLOSED, best_leaves
 
 SIZES_KEPT = 4
 """Dual points of budgets that a path in l0 keeps whole for its next prices."""

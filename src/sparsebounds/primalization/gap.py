@@ -26,15 +26,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sparsebounds.bounds import dual_value, floor, objective_up
-from sparsebounds.bounds.shapley_folkman import (
+from sparsebounds.bounds import (
+    dual_value,
+    floor,
     largest_sum,
+    objective_up,
     refined_excess,
     refined_nonzeros,
     stated_excess,
     stated_nonzeros,
 )
-from sparsebounds.fitting.refit import Model, inside_ball, refit
+from sparsebounds.fitting import Model, inside_ball, refit
 from sparsebounds.primalization.lack import lack_of_convexity
 from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.primalize import primalized, with_lack, without_budget

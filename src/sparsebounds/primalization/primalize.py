@@ -22,7 +22,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds.bounds import objective_up
-from sparsebounds.fitting.refit import Model, inside_ball, local_refit, refit
+from sparsebounds.fitting import Model, inside_ball, local_refit, refit
 from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.paper import paper_points
 from sparsebounds.primalization.result import Argument, Primalization

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.fitting.refit import Model
+from sparsebounds.fitting import Model
 
 Argument = Literal["sparse", "unique", "vertex"]
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds.shapley_folkman import INTEGER, rounding_rate
+from sparsebounds.bounds import INTEGER, rounding_rate
 from sparsebounds.primalization.primalize import vertex_of
 from sparsebounds.primalization.ties import TiedPoint, tied_point
 from sparsebounds.program import Program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsebounds.ranks.arguments import chosen_ranks as chosen_ranks
 from sparsebounds.ranks.result import RankBounds, RankRow
 from sparsebounds.ranks.sweep import rank_bounds
 

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds.primalization.ties import tied_point
-from sparsebounds.primalization.vertex import basis, vertex
+from sparsebounds.primalization import basis, tied_point, vertex
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from scipy.optimize import minimize_scalar
 
-from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, floor, repair
-from sparsebounds.bounds.dual import conjugate_up
+from sparsebounds.bounds import DualPoint, bound_at, conjugate_up, dual_point_at, floor, repair
 from sparsebounds.program import Program
 
 ACCURACY = 1e-4

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
-from sparsebounds.bounds.lower import one_price
+from sparsebounds.bounds import one_price
 from sparsebounds.certificates import Certificate
 from sparsebounds.program import Program
 from sparsebounds.ranks.basis import Method

@@ -25,8 +25,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import down, norm_up, sum_up, up
-from sparsebounds.bounds import DualPoint
-from sparsebounds.bounds.lower import one_price, prefix_gains_up, squares_up
+from sparsebounds.bounds import DualPoint, one_price, prefix_gains_up, squares_up
 from sparsebounds.program import Program
 
 

@@ -26,9 +26,8 @@ from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputTypeError
 from sparsebounds._support.rounding import down
 from sparsebounds._support.validate import check_callback, positive_number, whole_number
-from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up
-from sparsebounds.bounds.lower import one_price
-from sparsebounds.fitting.refit import inside_ball
+from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up, one_price
+from sparsebounds.fitting import inside_ball
 from sparsebounds.models import Model, candidate_supports, refit
 from sparsebounds.primalization import primalize
 from sparsebounds.program import Program
@@ -39,7 +38,7 @@ from sparsebounds.ranks.multiple import best_multiple
 from sparsebounds.ranks.result import RankBounds, RankRow, notes_on
 from sparsebounds.ranks.stated import difference_up, sharpened, zeta_up
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
-from sparsebounds.solving.proof import certificate_from
+from sparsebounds.solving import certificate_from
 
 
 def rank_bounds(

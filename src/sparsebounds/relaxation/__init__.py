@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from sparsebounds.relaxation.ball import solve_ball as solve_ball
 from sparsebounds.relaxation.cardinality import dual_points
+from sparsebounds.relaxation.newton import newton as newton
+from sparsebounds.relaxation.newton import newton_point as newton_point
+from sparsebounds.relaxation.points import SmoothPoint as SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoints as SmoothPoints
 from sparsebounds.relaxation.progress import Progress
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.smooth import FLAT as FLAT
+from sparsebounds.relaxation.smooth import GramPart as GramPart
+from sparsebounds.relaxation.smooth import smooth_part as smooth_part
 from sparsebounds.relaxation.workspace import Workspace
 
 __all__ = [

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparsebounds._support.deadline import Deadline, Limit
-from sparsebounds.bounds.lower import one_price
+from sparsebounds.bounds import one_price
 from sparsebounds.program import Program
 from sparsebounds.relaxation.relax import relax
 from sparsebounds.relaxation.result import Relaxation

@@ -19,7 +19,7 @@ from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.paths import Path, path_of
 from sparsebounds.program import Program
-from sparsebounds.solving.solution import Solution
+from sparsebounds.solving import Solution
 
 SIZES, PRICES, DECADE = 10, 9, 10.0
 """Points of the short path that a report makes, and how far its prices go from the chosen one."""

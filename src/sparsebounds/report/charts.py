@@ -13,8 +13,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds.paths import Path
-from sparsebounds.paths.plot import entry_order, program_coefs
+from sparsebounds.paths import Path, entry_order, program_coefs
 from sparsebounds.report.band import Band
 
 BLUE, ORANGE, GREEN, FAINT, INK = (

@@ -8,7 +8,7 @@ from sparsebounds._support.array import Vector
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
 from sparsebounds.report.parts import Cell, Table, number
-from sparsebounds.solving.solution import Solution
+from sparsebounds.solving import Solution
 
 MOST_FEATURES = 1000
 """Rows of the table of all features."""

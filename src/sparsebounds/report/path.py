@@ -8,8 +8,7 @@ import numpy as np
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.files import check_output
-from sparsebounds.paths import Path, PathPoint
-from sparsebounds.paths.plot import MOST_NAMES
+from sparsebounds.paths import MOST_NAMES, Path, PathPoint
 from sparsebounds.program import Program
 from sparsebounds.report.band import path_band
 from sparsebounds.report.charts import (

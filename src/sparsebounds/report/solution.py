@@ -32,8 +32,7 @@ from sparsebounds.report.parts import (
     Text,
 )
 from sparsebounds.report.scores import fitted, scored
-from sparsebounds.solving.sentences import bounds_words, features_words
-from sparsebounds.solving.solution import Solution
+from sparsebounds.solving import Solution, bounds_words, features_words
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
-from sparsebounds.models import as_returned
-from sparsebounds.models.local import LocalSearch
+from sparsebounds.models import LocalSearch, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
 from sparsebounds.solving.proof import certificate_from, claimed_box

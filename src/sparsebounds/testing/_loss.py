@@ -6,8 +6,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U
-from sparsebounds.losses import Loss, NonConvexLoss
-from sparsebounds.losses.base import ULPS
+from sparsebounds.losses import ULPS, Loss, NonConvexLoss
 from sparsebounds.testing._nonconvex import check_nonconvex
 
 

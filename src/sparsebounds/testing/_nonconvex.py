@@ -6,8 +6,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U
-from sparsebounds.losses import NonConvexLoss
-from sparsebounds.losses.base import ULPS
+from sparsebounds.losses import ULPS, NonConvexLoss
 
 GRID = 401
 

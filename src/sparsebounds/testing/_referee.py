@@ -22,8 +22,9 @@ from itertools import chain, combinations
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
-from sparsebounds.program import Program, in_ball
+from sparsebounds.program import Program
 
 MOST_FEATURES = 20
 """Exhaustive search beyond a million supports is refused."""

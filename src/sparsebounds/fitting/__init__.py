@@ -1,0 +1,7 @@
+"""Fitting: the best model on a given support, and a model in the user's units."""
+
+from __future__ import annotations
+
+from sparsebounds.fitting.refit import Model, as_returned, inside_ball, local_refit, refit
+
+__all__ = ["Model", "as_returned", "inside_ball", "local_refit", "refit"]

@@ -1,0 +1,14 @@
+"""Solving: a model, both bounds and their certificate, from a program; or from others' models."""
+
+from __future__ import annotations
+
+from sparsebounds.solving.certify import certify
+from sparsebounds.solving.proof import best_leaves as best_leaves
+from sparsebounds.solving.proof import certificate_from as certificate_from
+from sparsebounds.solving.sentences import bounds_words as bounds_words
+from sparsebounds.solving.sentences import features_words as features_words
+from sparsebounds.solving.solution import Solution, SolutionStats
+from sparsebounds.solving.solve import CLOSED as CLOSED
+from sparsebounds.solving.solve import solve, solve_program
+
+__all__ = ["Solution", "SolutionStats", "certify", "solve", "solve_program"]
