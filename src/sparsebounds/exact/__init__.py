@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.difficulty import Outlook
+from sparsebounds.exact.engine import SearchProgress
 from sparsebounds.exact.near import NearOptimal as NearOptimal
 from sparsebounds.exact.near import near_optimal as near_optimal
-from sparsebounds.exact.proof import ExactSearch, Proof, proof_of
-from sparsebounds.exact.search import SearchProgress
+from sparsebounds.exact.search import ExactSearch, Proof, proof_of
 from sparsebounds.exact.tree_arrays import tree_arrays as tree_arrays
 from sparsebounds.exact.tree_arrays import tree_from as tree_from
 

@@ -1,235 +1,253 @@
-"""Best-bound branch and bound over supports: the open nodes in arrays, bounded in small batches."""
+"""Branch and bound on a program: from its relaxation and a model to the best model, and a proof."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.deadline import Deadline, TimeUp
-from sparsebounds.bounds import States
-from sparsebounds.exact.bounder import Bounded, Bounder
-from sparsebounds.exact.checkpoint import SearchState
-from sparsebounds.exact.difficulty import Outlook, outlook
-from sparsebounds.exact.frontier import Frontier
-from sparsebounds.exact.record import Record
-from sparsebounds.models import Model, refit
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds.bounds import forced_bounds
+from sparsebounds.certificates import Tree, nodes_bound, removal_bound, tree_bound
+from sparsebounds.exact.ball import BallBounder
+from sparsebounds.exact.bounder import require_time
+from sparsebounds.exact.checkpoint import Checkpoint, SearchState
+from sparsebounds.exact.difficulty import Outlook
+from sparsebounds.exact.engine import BranchAndBound, SearchProgress
+from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.models import Model
 from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
 
-BATCH = 8
-"""Nodes split at a time: more would split nodes that a better model closes."""
+LONG = 2000
+"""Nodes after which a search is a long one."""
 
-MEMORY = 1 << 30
-"""Bytes of open nodes beyond which the newest are split first: depth before breadth."""
+MARGIN = 0.99
+"""Part of the tolerance that the search uses: the rest is for rounding."""
 
-NEARLY = 3
-"""Features that may be undecided in a relaxed solution that is tried as a model."""
+
+SAMPLE = 256
+"""Nodes that are enough to tell how long it takes to prove one."""
 
 
 @dataclass(frozen=True)
-class SearchProgress:
-    """Where a search stands."""
+class Proof:
+    """The best model found by the search, its tree, and the bound that it may claim."""
 
+    model: Model
+    tree: Tree
+    lower: float
     nodes: int
     open: int
-    upper: float
-    lower: float
-    """The smallest bound of the open nodes, as computed; the certificate's is rounded."""
+    """Nodes left; 0 where the search is done."""
 
-    seconds: float
-    outlook: Outlook | None = None
-    """What was expected before it began."""
-
-    def line(self) -> str:
-        """The same in a clause."""
-        gap = (self.upper - self.lower) / max(abs(self.upper), 1e-300)
-        rate = self.nodes / max(self.seconds, 1e-9)
-        return (
-            f"best {self.upper:.6g}, bound {self.lower:.6g}, gap {gap:.2%}, "
-            f"{self.open} open of {self.nodes} nodes, {rate:.0f} a second"
-        )
+    newton_steps: int
+    outlook: Outlook
 
 
-class BranchAndBound:
-    """The search tree of a program: run it, stop it, run it again."""
+def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
+    """What a saved search proves, where there is no time to go on with it."""
+    w = np.zeros(program.m)
+    w[saved.tree.kept] = saved.model.w
+    found = Model(saved.model.value, w, saved.model.b, saved.model.eta)
+    with np.errstate(all="ignore"):
+        lower = tree_bound(program, saved.tree, claim=True)
+    return Proof(
+        model=found if found.value < model.value else model,
+        tree=saved.tree,
+        lower=lower,
+        nodes=saved.nodes,
+        open=len(saved.places),
+        newton_steps=saved.steps,
+        outlook=saved.outlook,
+    )
+
+
+class ExactSearch:
+    """The search on the features that the relaxation leaves in doubt, or one taken up again."""
 
     def __init__(
         self,
         program: Program,
-        bounder: Bounder,
-        incumbent: Model,
-        slack: Callable[[float], float],
+        relaxed: Relaxation,
+        model: Model,
+        tol: float,
+        saved: SearchState | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
-        self.program, self.bounder, self.incumbent = program, bounder, incumbent
-        self.slack = slack
-        """What a bound may be below the incumbent's value and still close a node."""
+        """TimeUp where there is no time for a first node."""
+        self.program, self.deadline = program, deadline
+        self._tried = 0
+        """Nodes whose proof has been timed."""
 
-        self.record = Record()
-        self.open: Frontier | None = None
-        self.closed = np.inf
-        """The smallest bound of the nodes closed."""
+        self.removal = relaxed.point.t if saved is None else saved.tree.removal
+        self.kept = self._in_doubt(relaxed, model) if saved is None else saved.tree.kept
+        require_time(program, len(self.kept), deadline)
+        self.reduced = program.restricted(self.kept)
+        price = self._price(relaxed, model) if saved is None else saved.price
+        ridge = program.ball is None
+        bounder = (RidgeBounder if ridge else BallBounder)(
+            self.reduced, price, deadline.before(scan=2)
+        )
 
-        self.nodes = 0
-        self.seconds = 0.0
-        """Spent in `run` so far."""
+        def slack(upper: float) -> float:
+            return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
 
-        self._tried: set[tuple[int, ...]] = set()
-
-    @property
-    def cutoff(self) -> float:
-        """A bound of at least this closes a node."""
-        return self.incumbent.value - self.slack(self.incumbent.value)
-
-    @property
-    def lower(self) -> float:
-        """What the tree proves so far, before rounding."""
-        opened = np.zeros(0) if self.open is None else self.open.nodes.lower
-        return min(self.closed, float(np.min(opened, initial=np.inf)), self.incumbent.value)
-
-    def start(self, root: Bounded) -> None:
-        """The root node, bounded."""
-        self.nodes = 1
-        self.outlook = outlook(self.bounder, root, self.incumbent, self.cutoff)
-        self.open = Frontier(*self._settle(root, np.zeros(1, dtype=np.int64)))
-
-    def resume(self, state: SearchState) -> None:
-        """Where another search stood."""
-        self.record, self.open = Record.of(state.tree), Frontier(state.open, state.places)
-        self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
-        self.bounder.memory, self.outlook = (state.steps, state.failures), state.outlook
+        best = Model(model.value, model.w[self.kept], model.b, model.eta)
+        best = best if saved is None else saved.model
+        self.search = BranchAndBound(self.reduced, bounder, best, slack)
+        if saved is not None:
+            self.search.resume(saved)
+            self._offer(model)
+            return
+        state = np.zeros((1, self.reduced.m), dtype=np.int8)
+        state[:, self.reduced.always] = 1
+        start, b = relaxed.w[self.kept][None], np.array([relaxed.b])
+        with np.errstate(all="ignore"):
+            self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
 
     def run(
         self,
-        stop: Callable[[], bool],
+        stop: Callable[[], bool] = lambda: False,
         node_limit: float = np.inf,
         report: Callable[[SearchProgress], None] | None = None,
-    ) -> None:
-        """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it.
+        checkpoint: Checkpoint | None = None,
+        better: Callable[[], Model] | None = None,
+        half: Callable[[], bool] = lambda: False,
+    ) -> Proof:
+        """Search until done, stopped, or in time for the proof; Ctrl-C stops it.
 
-        So does a batch of nodes that would not end before the bounder's deadline.
+        The proof holds wherever it stops.
+
+        `better` is asked for a model, once: after LONG nodes, for the search; else when it is
+        `half` over or stopped, for the answer alone, so that the nodes do not depend on time.
         """
-        clock = Deadline()
-        earlier = self.seconds
-        while self._close_open() and not stop() and self.nodes < node_limit:
-            assert self.open is not None
-            before = self.record.splits, self.closed, self.nodes, self.bounder.memory
-            try:
-                self._expand()
-            except (KeyboardInterrupt, TimeUp) as end:
-                # Half a batch proves nothing: back to where it began.
-                splits, self.closed, self.nodes, self.bounder.memory = before
-                self.record.forget(splits)
-                if isinstance(end, TimeUp):
-                    return
-                raise
-            self.seconds = earlier + clock.seconds
+
+        def batch_done(now: SearchProgress) -> None:
+            if checkpoint is not None and checkpoint.due():
+                self._save(checkpoint)
             if report is not None:
-                report(self.progress())
+                report(now)
 
-    def progress(self) -> SearchProgress:
-        """Where the search stands."""
-        upper, count = self.incumbent.value, 0 if self.open is None else len(self.open)
-        return SearchProgress(self.nodes, count, upper, self.lower, self.seconds, self.outlook)
+        def late() -> bool:
+            self._try_proof()
+            self.search.bounder.deadline = self._in_time(checkpoint)
+            return self.search.bounder.deadline.late() or stop()
 
-    def _close_open(self) -> bool:
-        """Close open nodes that a better incumbent has settled; whether any are left."""
-        assert self.open is not None
-        lower = self.open.nodes.lower
-        live = lower < self.cutoff
-        if not live.all():
-            self.closed = min(self.closed, float(np.min(lower[~live])))
-            self.open.keep(live)
-        return len(self.open) > 0
+        other: Model | None = None
+        with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
+            first = min(node_limit, LONG)
+            self.search.run(lambda: late() or half(), first, batch_done)
+            if better is not None and self.open and not late():
+                other = better()
+                if self.search.nodes >= LONG:
+                    self._offer(other)
+            self.search.run(late, node_limit, batch_done)
+        if checkpoint is not None:
+            self._save(checkpoint)
+        try:
+            return self.proof(other)
+        except KeyboardInterrupt:
+            return self._proof(other, -np.inf)
 
-    def _choice(self, nodes: Bounded, places: Index) -> Index:
-        """The nodes to split: those of least bound, or the newest where memory is short."""
-        size = min(BATCH, len(places))
-        if nodes.bytes > MEMORY:
-            return np.argpartition(-places, size - 1)[:size]
-        return np.argpartition(nodes.lower, size - 1)[:size]
+    @property
+    def open(self) -> int:
+        """Nodes left."""
+        return 0 if self.search.open is None else len(self.search.open)
 
-    def _expand(self) -> None:
-        assert self.open is not None
-        opened, places = self.open.nodes, self.open.places
-        chosen = self._choice(opened, places)
-        state: list[States] = []
-        w: list[Vector] = []
-        b: list[float] = []
-        at: list[int] = []
-        for row in chosen:
-            split = self.bounder.split(opened, row, self.cutoff)
-            if split is None:
-                # Every feature is decided, and the bound is as high as float64 takes it.
-                self.closed = min(self.closed, float(opened.lower[row]))
-                continue
-            left, node = opened.state[row].copy(), int(places[row])
-            for feature, side in zip(split.features.tolist(), split.sides.tolist(), strict=True):
-                made = self.record.split(node, feature)
-                child = left.copy()
-                child[feature], left[feature] = side, -side
-                state.append(child)
-                at.append(made[int(side > 0)])
-                node = made[int(side < 0)]
-            state.append(left)
-            at.append(node)
-            w.append(split.w)
-            b += [opened.b[row]] * len(split.w)
-        kept, kept_at = opened.take(chosen[:0]), places[:0]
-        if state:
-            found = self.bounder.bound(
-                np.stack(state), np.concatenate(w), np.array(b), self.cutoff, self.incumbent.value
-            )
-            self.nodes += len(state)
-            kept, kept_at = self._settle(found, np.array(at))
-        self.open.replace(chosen, kept, kept_at)
+    def _offer(self, model: Model) -> None:
+        """Take a model over if it is better and has no feature that is proved out."""
+        if model.value < self.search.incumbent.value and np.isin(model.support, self.kept).all():
+            self.search.incumbent = Model(model.value, model.w[self.kept], model.b, model.eta)
 
-    def _settle(self, nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
-        """Record the bounds, look for models, close nodes, fix features in those that stay open."""
-        for row, node in enumerate(at):
-            self.record.bound(int(node), nodes.w[row], float(nodes.b[row]))
-        for support in self._candidates(nodes, np.flatnonzero(nodes.lower < self.cutoff)):
-            model = refit(self.program, support)
-            if model.value < self.incumbent.value:
-                self.incumbent = model
-        live = nodes.lower < self.cutoff
-        self.closed = min(self.closed, float(np.min(nodes.lower[~live], initial=np.inf)))
-        nodes, at = nodes.take(np.flatnonzero(live)), at[live]
-        fixed = self.bounder.fix(nodes, self.incumbent.value)
-        for row, node in enumerate(at):
-            left = np.flatnonzero(nodes.state[row] == 0)
-            if len(left) and not np.any(fixed[row] == 0):
-                # One feature stays open, for a split: the node's dual vector fixes, and bounds,
-                # but the supports that are left deserve a dual vector of their own.
-                fixed[row, left[0]] = 0
-            new = np.where(nodes.state[row] == 0, fixed[row], 0)
-            self.record.fix(int(node), np.flatnonzero(new > 0), np.flatnonzero(new < 0))
-        return self._shifted(nodes.with_state(fixed), at)
+    def state(self) -> SearchState:
+        """What another search can go on from."""
+        search = self.search
+        assert search.open is not None
+        steps, failures = search.bounder.memory
+        return SearchState(
+            tree=self._tree(),
+            model=search.incumbent,
+            open=search.open.nodes,
+            places=search.open.places,
+            closed=search.closed,
+            nodes=search.nodes,
+            steps=steps,
+            failures=failures,
+            seconds=search.seconds,
+            price=search.bounder.price,
+            outlook=search.outlook,
+        )
 
-    def _shifted(self, nodes: Bounded, at: Index) -> tuple[Bounded, Index]:
-        """Close nodes by a shifted bound, where the loss has one and it pays."""
-        live = np.ones(len(at), dtype=np.bool_)
-        for row, node in enumerate(at):
-            found = self.bounder.shift(nodes, row, self.cutoff, self.incumbent.value)
-            if found is not None:
-                self.record.shift(int(node), found)
-                self.closed = min(self.closed, found.lower)
-                live[row] = False
-        return nodes.take(np.flatnonzero(live)), at[live]
+    def proof(self, other: Model | None = None) -> Proof:
+        """What the tree proves as it stands, and the best model, or `other` if that is better."""
+        with np.errstate(all="ignore"):
+            tree = self._tree()
+            removal = removal_bound(self.program, tree, claim=True)
+            return self._proof(other, min(removal, self._nodes_bound(tree)))
 
-    def _candidates(self, nodes: Bounded, rows: Index) -> Iterator[Index]:
-        """Supports of relaxed solutions in which nearly every feature is in or out, once each."""
+    def _nodes_bound(self, tree: Tree) -> float:
+        proved = self.search.record.proved
+        columns = self.search.bounder.columns
+        return nodes_bound(self.reduced, columns, tree, proved, claim=True)
+
+    def _try_proof(self) -> None:
+        """Prove the first nodes, now and then, to know how long it takes to prove them all."""
+        nodes, record = self.search.nodes // 4, self.search.record
+        if self.deadline.limited and self._tried < SAMPLE and nodes >= 4 * self._tried:
+            tree = record.tree(self.kept, self.removal, record.whole(nodes // 2))
+            self._tried = tree.size
+            with self.deadline.timed("node", tree.size):
+                self._nodes_bound(tree)
+
+    def _in_time(self, checkpoint: Checkpoint | None) -> Deadline:
+        """The deadline, less what it takes to save and to prove the tree."""
+        nodes = self.search.nodes
+        return self.deadline.before(scan=1, node=nodes, save=0 if checkpoint is None else nodes)
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        with self.deadline.timed("save", self.search.nodes):
+            checkpoint.save(self.state())
+
+    def _proof(self, other: Model | None, lower: float) -> Proof:
+        found = self.search.incumbent
+        model = Model(found.value, self._whole(found.w), found.b, found.eta)
+        return Proof(
+            model=model if other is None or model.value <= other.value else other,
+            tree=self._tree(),
+            lower=lower,
+            nodes=self.search.nodes,
+            open=self.open,
+            newton_steps=self.search.bounder.steps,
+            outlook=self.search.outlook,
+        )
+
+    def _tree(self) -> Tree:
+        return self.search.record.tree(self.kept, self.removal)
+
+    def _in_doubt(self, relaxed: Relaxation, model: Model) -> Index:
+        """The features whose removal the relaxation does not prove."""
         program = self.program
-        for row in rows:
-            u = self.bounder.weights(nodes, row)
-            if np.count_nonzero((u > 0.0) & (u < 1.0)) > NEARLY:
-                continue
-            chosen = np.flatnonzero((u >= 0.5) | (nodes.state[row] > 0))
-            too_many = program.k is not None and np.count_nonzero(program.free[chosen]) > program.k
-            key = tuple(chosen.tolist())
-            if too_many or key in self._tried:
-                continue
-            yield chosen
-            # Only now: an interrupted refit is no try.
-            self._tried.add(key)
+        forced = forced_bounds(program, relaxed.point)
+        out = np.zeros(program.m, dtype=np.bool_)
+        out[forced.features[forced.inside > model.value]] = True
+        if out[~program.never].all():
+            # A tree of no feature at all would have no matrix: one stays.
+            out[np.flatnonzero(program.free)[:1]] = False
+        return np.flatnonzero(~(out | program.never))
+
+    def _whole(self, w: Vector) -> Vector:
+        whole = np.zeros(self.program.m)
+        whole[self.kept] = w
+        return whole
+
+    def _price(self, relaxed: Relaxation, model: Model) -> float:
+        """About what one more feature costs: l0, or the multiplier of k."""
+        free = self.program.prices[self.program.free]
+        price = float(np.median(free)) if self.program.l0 is not None and len(free) else np.nan
+        price = relaxed.l0_multiplier if np.isnan(price) else price
+        gap = max(model.value - relaxed.lower, 0.0)
+        return price if price > 0.0 and np.isfinite(price) else max(gap, 1e-300)

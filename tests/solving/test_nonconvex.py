@@ -255,7 +255,7 @@ def test_a_time_limit_leaves_valid_bounds() -> None:
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path(__file__).resolve().parents[1] / "examples" / "robust_regression.py"
+    path = Path(__file__).resolve().parents[2] / "examples" / "robust_regression.py"
     runpy.run_path(str(path), run_name="__main__")
     out = capsys.readouterr().out
     assert "tukey: features [5, 20, 33, 71] (planted [5, 20, 33, 71])" in out
