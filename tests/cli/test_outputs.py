@@ -192,3 +192,17 @@ def test_reproduce_keeps_somebody_elses_folder(refused: Refused, tmp_path: Path)
     said = refused("reproduce", "4", "--quick", "--out", tmp_path)
     assert f"the folder {folder} holds files, and sparsebounds did not write them" in said
     assert (folder / "results.csv").read_text() == "mine"
+
+
+def test_points_that_are_near_have_their_own_files(
+    invoke: Invoke, numbers: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "points"
+    near = ("--l0s", "0.1,0.1000001", "--certificates", folder)
+    assert invoke("path", numbers, "--target", "score", *near).exit_code == 0
+    assert {file.name for file in folder.iterdir()} == {"l0=0.1.json", "l0=0.1000001.json"}
+
+
+def test_pictures_of_other_kinds_are_refused(refused: Refused, numbers: Path) -> None:
+    said = refused("path", numbers, "--target", "score", "--plot", "p.jpg")
+    assert "must end in .png, .pdf or .svg" in said

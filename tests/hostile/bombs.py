@@ -34,7 +34,9 @@ class Bombs(Attack):
             return Finding(f"{outcome.error.split(':')[0]} ({how.__name__})", f"{what}: {outcome}")
         if outcome.result == "True" and how is not many_leaves:  # these may well cover
             return Finding("a bomb verifies", what)
-        if outcome.seconds > 1.5 * SECONDS or outcome.megabytes > MEGABYTES:
+        # Of leaves, each takes its time; and what proves something, that of the proof.
+        seconds = SECONDS + 5e-6 * len(content) * (how is many_leaves)
+        if outcome.seconds > 1.5 * seconds or outcome.megabytes > MEGABYTES:
             return Finding(f"a costly file ({how.__name__})", f"{what}: {outcome}")
         return None
 

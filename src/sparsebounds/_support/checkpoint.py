@@ -81,7 +81,7 @@ class CheckpointFile:
 
     def read(self) -> dict[str, Any] | None:
         """The arrays of the file; None where there is none. InputError where it is not ours."""
-        if not self.path.exists():
+        if not self.path.exists() or self.path.stat().st_size == 0:
             return None
         try:
             with self.path.open("rb") as stream:

@@ -106,7 +106,7 @@ def verify(
         return _refused(_claims("lower", certificate.lower, lower), lower, upper)
     if lower > upper:
         return _refused(
-            f"its lower bound {lower:.12g} lies above the objective {upper:.12g} of its model, "
+            f"its lower bound {lower!r} lies above the objective {upper!r} of its model, "
             "which cannot be",
             lower,
             upper,
@@ -126,8 +126,7 @@ def _proved(certificate: Certificate, program: Program, lower: float, upper: flo
 
 def _claims(side: str, claimed: float, found: float) -> str:
     return (
-        f"the certificate claims the {side} bound {claimed:.12g}, but its own contents give "
-        f"{found:.12g}"
+        f"the certificate claims the {side} bound {claimed!r}, but its own contents give {found!r}"
     )
 
 

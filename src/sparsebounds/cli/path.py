@@ -154,7 +154,10 @@ def path(
 
 def _proof_file(folder: File, kind: str, place: float) -> File:
     """Where the proof of a point is kept; `kind` is k or l0, or the name of a grid of them."""
-    return folder / f"{kind.removesuffix('s')}={place:g}.json"
+    short = f"{place:g}"
+    # Two places have two names, however near they are.
+    shown = short if float(short) == place else repr(float(place))
+    return folder / f"{kind.removesuffix('s')}={shown}.json"
 
 
 def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> str:
@@ -224,9 +227,7 @@ def _record(program: Program, found: Path) -> dict[str, Any]:
 
 def _check_picture(plot: File) -> None:
     """InputError for a kind of picture that is not drawn here."""
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    if plot.suffix.lower().removeprefix(".") not in FigureCanvasBase.get_supported_filetypes():
+    if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"--plot {plot}: the name must end in .png, .pdf or .svg.")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.printable import printable
 
 USED, UNUSED = "#0072B2", "#F2F2F2"
 """Okabe and Ito's blue on light grey: they differ in lightness, for any eye and in print."""
@@ -140,7 +141,7 @@ class NearOptimal:
         ax.pcolormesh(cells, cmap=colors, vmin=0.0, vmax=1.0, edgecolor="white", linewidth=0.5)
         ax.invert_yaxis()
         if len(used) <= MOST_NAMES:
-            names = [self.label(int(feature)) for feature in used]
+            names = [printable(self.label(int(feature))) for feature in used]
             ax.set_xticks(np.arange(len(used)) + 0.5, names, rotation=90)
         if len(self) <= MOST_NAMES:
             ax.set_yticks(np.arange(len(self)) + 0.5, [f"{value:.5g}" for value in self.values])

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.printable import printable
 
 if TYPE_CHECKING:
     from sparsebounds.paths.result import Path
@@ -145,7 +146,7 @@ def _names_at_the_end(ax: Any, path: Path, last: Vector, order: Index, top: Inde
     shift = min(shift, min(heights, default=low) - low)
     for i, height in zip(shown, heights, strict=True):
         ax.annotate(
-            path.label(int(order[i])),
+            printable(path.label(int(order[i]))),
             (1.0, height - shift),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
@@ -172,7 +173,9 @@ def _members(ax: Any, path: Path, x: Vector, order: Index) -> None:
         if cells:
             columns, rows = zip(*cells, strict=True)
             ax.scatter(columns, rows, marker="s", s=22, color=color, linewidths=0, label=label)
-    ax.set_yticks(range(len(order)), [path.label(int(feature)) for feature in order], fontsize=7)
+    ax.set_yticks(
+        range(len(order)), [printable(path.label(int(feature))) for feature in order], fontsize=7
+    )
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -3,8 +3,8 @@
 A few bytes can unpack to a thousand times as many. What a table will take is counted, its bytes
 and 16 more for each cell (the column that is read, and X), and compared with the free memory
 before more is unpacked. Where the first 32 MiB came from less than 1/200 of as many, the rest of
-the file is taken to be like them, so that a hostile file is refused at once; and so is a line
-without end.
+the file is taken to be like them, and 256 MiB are the most, so that a hostile file is refused at
+once; and so is a line without end.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ SUSPECT = 200
 
 LONGEST = 1 << 26
 """Bytes of a line, and of a header with millions of names."""
+
+MOST = 1 << 28
+"""Bytes that a file may unpack to if it is."""
 
 CELL = 16
 """Bytes that a cell takes in memory: in its column, and in X."""
@@ -76,6 +79,11 @@ def content(path: Path, separator: str, copies: int) -> bytes:
                 )
             alike = size >= ENOUGH and size > SUSPECT * read
             scale = whole / read if alike else 1.0
+            if alike and scale * size > MOST:
+                raise InputError(
+                    f"{path} would unpack to about {int(scale * size) >> 20} MiB, more than "
+                    f"{SUSPECT} times its size; if it is genuine, unpack it before you read it."
+                )
             if scale * (copies + CELL) * size <= limit:
                 continue  # even if every byte ended a cell
             with found.getbuffer()[counted:] as fresh:
