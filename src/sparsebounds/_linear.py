@@ -20,7 +20,10 @@ def solved(matrix: Vector, right: Vector) -> Vector:
         return np.asarray(found)
     if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(right))):
         return np.zeros(right.shape)
-    return np.nan_to_num(np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0]))
+    try:
+        return np.nan_to_num(np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0]))
+    except np.linalg.LinAlgError:  # no singular values: entries that differ by too many orders
+        return np.zeros(right.shape)
 
 
 def inverse(matrix: Vector) -> Vector:

@@ -173,8 +173,10 @@ def _signed(matrix: Vector, linear: Vector, positive: Mask) -> Vector:
     from scipy.optimize import lsq_linear
 
     values, vectors = np.linalg.eigh(matrix)
-    root = np.sqrt(np.maximum(values, 1e-15 * values[-1]))
+    root = np.sqrt(np.maximum(values, 1e-15 * max(float(values[-1]), 1e-290)))
     factor, target = root[:, None] * vectors.T, (vectors.T @ linear) / root
+    if not (np.all(np.isfinite(factor)) and np.all(np.isfinite(target))):
+        return np.zeros(len(linear))
     found = lsq_linear(
         factor, target, bounds=(np.where(positive, 0.0, -np.inf), np.inf), method="bvls"
     )
