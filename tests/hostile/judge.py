@@ -167,14 +167,15 @@ def judge_neighbours(reference: Reference, near: Any, eps: float, what: str) -> 
     """A complete list holds every support within eps that the referee is sure of."""
     if not near.complete:
         return None
-    spec, listed = reference.spec, {tuple(sorted(map(int, s))) for s in near.supports}
+    spec = reference.spec
+    listed = {tuple(sorted(int(j) for j in s if j not in spec.always)) for s in near.supports}
     fits = _possible(reference)
     with exactly():
         optimum = min(f.low for f in fits)
         cutoff = optimum + decimal(eps) * max(abs(optimum), abs(reference.null.low))
         for fit in fits:
             chosen = tuple(j for j in fit.support if j not in spec.always)
-            if chosen in listed or tuple(fit.support) in listed or not fit.obeys:
+            if chosen in listed or not fit.obeys:
                 continue
             if fit.high > cutoff - abs(cutoff) * Decimal("1e-14") or not _counts(reference, fit):
                 continue
