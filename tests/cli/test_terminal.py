@@ -130,7 +130,7 @@ def test_warnings_are_remarks(
 ) -> None:
     import warnings
 
-    import sparsebounds.solving.solve as home
+    import sparsebounds.solving as home
 
     real = home.solve_program
 
@@ -147,7 +147,7 @@ def test_warnings_are_remarks(
 def test_memory_errors_are_sentences(
     invoke: Invoke, hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sparsebounds.solving.solve as home
+    import sparsebounds.solving as home
 
     def huge(*_: Any, **__: Any) -> Any:
         return np.zeros((2**40, 2**10))

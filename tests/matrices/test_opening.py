@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.memory import byte_count, in_words
 from sparsebounds.matrices import DenseMatrix
 
@@ -39,7 +40,7 @@ def test_amounts_of_memory(size: Any, count: int) -> None:
     "size", ["2", "GiB", "2 GiBs", "-1 MB", "0 MB", "1.2.3 MB", 0, -5, 1.5, True, None]
 )
 def test_what_is_no_amount_of_memory(size: Any) -> None:
-    with pytest.raises(sb._errors.InputError, match=r"is no amount of memory: pass \"2 GiB\""):
+    with pytest.raises(InputError, match=r"is no amount of memory: pass \"2 GiB\""):
         byte_count("memory", size)
 
 
@@ -212,9 +213,9 @@ def test_work_elsewhere(files: Path, name: str, on: str) -> None:
 
 def test_elsewhere_that_is_not_there(files: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install torch")
-    with pytest.raises(sb._errors.InputError, match="'toaster' is no device that torch can use"):
+    with pytest.raises(InputError, match="'toaster' is no device that torch can use"):
         sb.open_matrix(files / "X.npy", on="toaster")
-    with pytest.raises(sb._errors.InputTypeError, match="on='dask' needs the path"):
+    with pytest.raises(InputTypeError, match="on='dask' needs the path"):
         sb.open_matrix(X, on="dask")
 
 
@@ -225,9 +226,7 @@ def test_elsewhere_without_its_library(
     files: Path, library: str, on: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
-        sb._errors.InputError, match=rf"not installed: pip install 'sparsebounds\[{extra}\]'"
-    ):
+    with pytest.raises(InputError, match=rf"not installed: pip install 'sparsebounds\[{extra}\]'"):
         sb.open_matrix(files / "X.npy", on=on)
 
 
@@ -235,7 +234,7 @@ def test_elsewhere_without_its_library(
 def test_damaged_files_are_named(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.mkdir() if name == "X.zarr" else path.write_text("1, 2")
-    with pytest.raises(sb._errors.InputError, match=rf"{name} cannot be read: "):
+    with pytest.raises(InputError, match=rf"{name} cannot be read: "):
         sb.open_matrix(path)
 
 
@@ -263,7 +262,7 @@ def test_files_that_go_away_are_missed(name: str, on: str | None, files: Path) -
         matrix, reason = sb.open_matrix(files / name, on=on), "no longer where it was|no file or"
         matrix.scores(np.ones(6))
         shutil.rmtree(files / name) if name == "X.zarr" else (files / name).unlink()
-    with pytest.raises(sb._errors.InputError, match=reason):
+    with pytest.raises(InputError, match=reason):
         matrix.scores(np.ones(6))
 
 
@@ -298,7 +297,7 @@ def test_what_is_asked_of_files_is_asked_elsewhere(on: str, tmp_path: Path) -> N
     assert found.lower == pytest.approx(expected.lower, rel=1e-9)
     assert found.certificate.fingerprint == expected.certificate.fingerprint
     np.save(tmp_path / "X.npy", np.where(np.arange(24).reshape(6, 4) == 21, np.nan, X))
-    with pytest.raises(sb._errors.InputError, match="X holds NaN in column 1"):
+    with pytest.raises(InputError, match="X holds NaN in column 1"):
         sb.solve(sb.open_matrix(tmp_path / "X.npy", on=on, memory=64), y, k=1, ridge=1.0)
 
 

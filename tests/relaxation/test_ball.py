@@ -49,7 +49,7 @@ def solved(part: Smooth, with_ridge: Callable[[float], Penalty], ball: float) ->
     scale = abs(part.program.null)
     start = part.at(np.zeros(M), part.program.null_intercept)
     eta = with_ridge(1.0).multiplier(-start.gradient, ball)
-    return solve_ball(part, with_ridge(1.0), start, eta, ball, 1e-11 * scale, scale, lambda: False)
+    return solve_ball(part, with_ridge(1.0), start, eta, ball, 1e-11 * scale, scale)
 
 
 def ridge_value(part: Smooth, penalty: Penalty) -> float:
