@@ -372,8 +372,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "penalty: the prox forgets the step",
         "penalties/l0_ridge.py",
-        "return np.clip(ratio - shift, 0.0, 1.0)",
-        "return np.clip(ratio, 0.0, 1.0)",
+        "np.maximum(ratio - shift, 0.0)",
+        "np.maximum(ratio, 0.0)",
         PENALTY,
     ),
     _of(

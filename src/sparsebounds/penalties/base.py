@@ -22,6 +22,8 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.pieces import Pattern, Slopes
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 class Penalty(ABC):
     """A convex penalty on w with the features inside and outside the support told."""
@@ -109,7 +111,7 @@ class Penalty(ABC):
     def _landed(self, q: Vector, step: Vector) -> Vector:
         """The weights u of that step."""
         t = self.root * self.reach(q)
-        u = self._landing(t, np.maximum(step * self.ridge, np.finfo(float).tiny))
+        u = self._landing(t, np.maximum(step * self.ridge, SMALLEST))
         u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
             return u

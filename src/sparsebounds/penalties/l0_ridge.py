@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.penalties.base import Penalty, check_parameter, taken
+from sparsebounds.penalties.base import SMALLEST, Penalty, check_parameter, taken
 from sparsebounds.penalties.multipliers import best_eta
 from sparsebounds.penalties.pieces import Pattern
 
@@ -81,9 +81,11 @@ class L0Ridge(Penalty):
         return costs
 
     def _landing(self, t: Vector, shift: Vector) -> Vector:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(self.beta > 0.0, t / self.beta, np.where(t > 0.0, np.inf, 0.0))
-        return np.clip(ratio - shift, 0.0, 1.0)
+        # Without a price every length is large.
+        with np.errstate(over="ignore"):
+            ratio = t / np.maximum(self.beta, SMALLEST)
+        u: Vector = np.minimum(np.maximum(ratio - shift, 0.0), 1.0)
+        return u
 
     def _line(self, pull: Vector, active: Index, full: int) -> tuple[Vector, Vector | None, float]:
         return taken(self.beta, active) * pull, None, math.inf
