@@ -150,7 +150,8 @@ def _largest_gain(
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
         return float(np.max(up(gains[low : high + 1] - paid)))
     base = float(np.sum(squares[mandatory]))
-    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball)
+    # A little more: at a price, rounding up would find a gain where there is none.
+    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball) * (1.0 + 2.0**-40)
     gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))

@@ -24,9 +24,7 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
     order = np.argsort(-ratio, kind="stable")
     # Roots first: a quotient of tiny squares would underflow.
     asked = np.sqrt(base + np.cumsum(q[order])) / math.sqrt(ball)
-    # A little more, where the gain of the last feature is not 0 by rounding alone.
-    least = 0.5 * ratio[order] * (1.0 + 2.0**-40)
-    eta = np.max(np.minimum(asked, least), initial=math.sqrt(base) / math.sqrt(ball))
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base) / math.sqrt(ball))
     return _proper(float(eta))
 
 
