@@ -125,9 +125,7 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
     order = np.argsort(-ratio, kind="stable")
     # Roots first: a quotient of tiny squares would underflow.
     asked = np.sqrt(base + np.cumsum(q[order])) / math.sqrt(ball)
-    # A little more, where the gain of the last feature is not 0 by rounding alone.
-    least = 0.5 * ratio[order] * (1.0 + 2.0**-40)
-    eta = np.max(np.minimum(asked, least), initial=math.sqrt(base) / math.sqrt(ball))
+    eta = np.max(np.minimum(asked, 0.5 * ratio[order]), initial=math.sqrt(base) / math.sqrt(ball))
     return max(float(eta), np.finfo(float).tiny)
 
 
@@ -176,7 +174,8 @@ def _largest_gain(
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
         return float(np.max(up(gains[low : high + 1] - paid)))
     base = float(np.sum(squares[mandatory]))
-    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball)
+    # A little more: at a price, rounding up would find a gain where there is none.
+    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball) * (1.0 + 2.0**-40)
     gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))
