@@ -171,3 +171,18 @@ def test_tree_claims_are_below_the_bounds_of_any_order(tmp_path: Path) -> None:
         assert certificate.lower <= min(found)
     certificate.save(tmp_path / "c.json")
     assert Certificate.load(tmp_path / "c.json").verify(X, y).ok
+
+
+def test_a_multiplier_at_a_price() -> None:
+    """Where the best multiplier makes a gain exactly 0, rounding up must not make it positive."""
+    X = np.array([[0.0, 1.0], [1.0, 0.9999999989376019], [1.0, 0.0]])
+    data = {
+        "X": X,
+        "y": [-1.0, -1.0, 1.0],
+        "sample_weight": [0.0006306342165164773, 1448850.4516658771, 2.998723480931555e-08],
+        "offset": [-1.418222877021748, 0.8782230240445814, 1.0943777241527213],
+    }
+    form = {"l0": [0.02901117499096116, 0.1226955677893935], "ball": 0.08065170426200328}
+    solution = sb.solve(**data, **form, loss="squared_hinge", fit_intercept=True)
+    assert solution.certificate.verify(**data)
+    assert solution.rel_gap <= 1e-4
