@@ -1,7 +1,7 @@
 """python -m benchmarks: what there is to run, against whom, and about what it costs.
 
-Nothing is run here. The minutes are those of a complete run on 2 cores of an AMD EPYC (gpu: on an
-H200). Each has --help. Options run a part: --quick, --only NAME, --limit, --seeds, or a size.
+Nothing is run here. The minutes are estimates for a complete run on 2 cores of an AMD EPYC (gpu: on
+an H200). Each has --help. Options run a part: --quick, --only NAME, --limit, --seeds, or a size.
 Our times alone, to compare before and after a change: --ours --json FILE (scale: --json FILE).
 """
 
