@@ -24,8 +24,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("losses",),
     ("penalties",),
     ("matrices",),
-    ("program",),
-    ("problem",),
+    ("data",),
+    # One layer: a problem read from a file poses itself.
+    ("problem", "program"),
     ("bounds",),
     ("certificates",),
     ("relaxation",),

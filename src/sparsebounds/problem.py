@@ -1,23 +1,111 @@
-"""Problem: what a program asks, without its data."""
+"""Problem: what is asked of the data. The list of its arguments is here and nowhere else.
+
+`Arguments` are what users pass, `Problem` what they mean once checked: the value that programs are
+made of, and that certificates and checkpoints keep.
+"""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.level import level_of
+from sparsebounds.data import Data, DataArguments
 from sparsebounds.losses import Loss
-from sparsebounds.matrices import StandardizedMatrix
-from sparsebounds.program import Program
+from sparsebounds.matrices import standardized
+
+if TYPE_CHECKING:
+    from sparsebounds.program import Program
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+class PathArguments(DataArguments, total=False):
+    """The arguments of a problem, but for what makes its models sparse."""
+
+    ridge: Any
+    """The weight of |w|^2 / 2: a number, or one per feature. Pass `ridge` or `ball`."""
+
+    ball: float | None
+    """|w|^2 at most this."""
+
+    loss: str | Loss
+    fit_intercept: bool
+    standardize: bool | tuple[Vector, Vector]
+    """Whether to pose the problem on columns of mean 0 and standard deviation 1, or on which
+    (center, scale)."""
+
+    positive: Any
+    """Whether coefficients must be >= 0: one answer, or one per feature."""
+
+    always: Any
+    """Features, by name or number, that are in every model: neither counted nor priced."""
+
+    never: Any
+    """Features that are in no model."""
+
+
+class Arguments(PathArguments, total=False):
+    """The arguments of a problem."""
+
+    k: int | None
+    """The most features that a model may have. Pass `k` or `l0`."""
+
+    l0: Any
+    """The price per feature: a number, or one per feature."""
+
+
+DEFAULTS: dict[str, Any] = dict.fromkeys(Arguments.__annotations__) | {
+    "loss": "squared",
+    "fit_intercept": False,
+    "standardize": False,
+    "positive": False,
+}
+"""What holds where nothing is said."""
+
+
+def takes(arguments: type) -> Callable[[Call], Call]:
+    """Spell out the arguments of a problem in the signature of a function that takes them."""
+
+    def spelt(function: Call) -> Call:
+        signature = inspect.signature(function)
+        *own, _ = signature.parameters.values()
+        stated = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
+            for name in DEFAULTS
+            if name in arguments.__annotations__
+        ]
+        own = sorted([*own, *stated], key=lambda one: one.kind)
+        function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return function
+
+    return spelt
+
+
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of a problem, those not given at their defaults."""
+    for name in given.keys() - DEFAULTS.keys():
+        near = difflib.get_close_matches(name, DEFAULTS, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputTypeError(f"{name!r} is an unexpected keyword argument.{hint}")
+    found = {**DEFAULTS, **given}
+    check.exactly_one(k=found["k"], l0=found["l0"])
+    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
+    return found
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A program without its data: enough to pose it again."""
+    """What is asked of data of m columns; the loss by its name."""
 
     loss: str
     loss_parameters: Mapping[str, float]
@@ -33,52 +121,91 @@ class Problem:
     always: Index
     never: Index
     level: float = 0.0
-    """What is subtracted from the response, and from the intercept; see `Program.level`."""
+    """What is subtracted from the response, and from the intercept, without rounding
+    (`_support.level`)."""
+
+    @classmethod
+    def read(cls, data: Data, loss: Loss, given: Mapping[str, Any]) -> Problem:
+        """The problem that the `completed` arguments pose on these data."""
+        m, names = data.matrix.shape[1], data.names
+        k, l0, ridge, ball = (given[name] for name in ("k", "l0", "ridge", "ball"))
+        fit_intercept = bool(given["fit_intercept"])
+        if fit_intercept and len(data.y):
+            loss.check_intercept(data.y)
+        k = None if k is None else check.cardinality(k)
+        if l0 is not None:
+            l0 = check.feature_numbers("l0", l0, m, zero_allowed=True)
+        if ridge is not None:
+            ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
+        ball = None if ball is None else check.positive_number("ball", ball)
+        positive = check.sign_mask(given["positive"], m)
+        always = check.features("always", given["always"], m, names)
+        never = check.features("never", given["never"], m, names)
+        both = np.flatnonzero(always & never)
+        if len(both):
+            raise InputError(
+                f"always and never both hold {data.label(int(both[0]))}; keep it in one of them."
+            )
+        scaled, chosen = None, check.standardization(given["standardize"])
+        if chosen is not False:
+            pair = None if chosen is True else chosen
+            posed = standardized(data.matrix, data.shares, fit_intercept, pair)
+            scaled = (posed.center, posed.scale)
+        movable = fit_intercept and loss.residual
+        return cls(
+            loss=loss.name,
+            loss_parameters=loss.parameters(),
+            k=k,
+            l0=l0,
+            ridge=ridge,
+            ball=ball,
+            fit_intercept=fit_intercept,
+            standardize=scaled,
+            positive=np.flatnonzero(positive),
+            always=np.flatnonzero(always),
+            never=np.flatnonzero(never),
+            level=level_of(data.y, data.offset) if movable else 0.0,
+        )
 
     @classmethod
     def of(cls, program: Program) -> Problem:
         """The problem a program poses."""
-        matrix = program.matrix
-        scaled = None
-        if isinstance(matrix, StandardizedMatrix):
-            scaled = (matrix.center, matrix.scale)
-        return cls(
-            loss=program.loss.name,
-            loss_parameters=program.loss.parameters(),
-            k=program.k,
-            l0=program.l0,
-            ridge=program.ridge,
-            ball=program.ball,
-            fit_intercept=program.fit_intercept,
-            standardize=scaled,
-            positive=np.flatnonzero(program.positive),
-            always=np.flatnonzero(program.always),
-            never=np.flatnonzero(program.never),
-            level=program.level,
-        )
+        return program.problem
 
     def program(
         self, X: Any, y: Any, m: int, *, loss: Loss, sample_weight: Any, offset: Any
     ) -> Program:
         """The same problem on data of m columns."""
-        positive = np.zeros(m, dtype=np.bool_)
-        positive[self.positive] = True
-        return Program(
-            X,
-            y,
-            k=self.k,
-            l0=self.l0,
-            ridge=self.ridge,
-            ball=self.ball,
-            loss=loss,
-            fit_intercept=self.fit_intercept,
-            standardize=False if self.standardize is None else self.standardize,
-            sample_weight=sample_weight,
-            offset=offset,
-            positive=positive,
-            always=self.always.tolist(),
-            never=self.never.tolist(),
-        ).at_level(self.level)
+        from sparsebounds.program import Program
+
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        del stated["loss_parameters"], stated["level"]
+        for name in ("always", "never"):
+            stated[name] = stated[name].tolist()
+        stated |= {
+            "loss": loss,
+            "positive": mask(self.positive, m),
+            "standardize": self.standardize or False,
+        }
+        return Program(X, y, sample_weight=sample_weight, offset=offset, **stated).at_level(
+            self.level
+        )
+
+    def part(self, features: Index, m: int) -> Problem:
+        """The same problem on these of its m columns."""
+
+        def cut(value: Any) -> Any:
+            return value[features] if isinstance(value, np.ndarray) else value
+
+        return replace(
+            self,
+            l0=cut(self.l0),
+            ridge=cut(self.ridge),
+            standardize=self.standardize and (cut(self.standardize[0]), cut(self.standardize[1])),
+            positive=np.flatnonzero(mask(self.positive, m)[features]),
+            always=np.flatnonzero(mask(self.always, m)[features]),
+            never=np.flatnonzero(mask(self.never, m)[features]),
+        )
 
     @property
     def digest(self) -> str:
@@ -95,3 +222,36 @@ class Problem:
                 found.update(part.tobytes() if array else repr(part).encode())
                 found.update(b";")
         return found.hexdigest()
+
+    def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
+        """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
+        if sparsity is None:
+            sparsity = (
+                f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
+                if self.k is not None
+                else f"a price l0={_number(self.l0)} per nonzero coefficient"
+            )
+        size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
+        extras = [
+            *["an intercept"] * self.fit_intercept,
+            *["standardized columns"] * (self.standardize is not None),
+            *["nonnegative coefficients"] * (len(self.positive) > 0),
+        ]
+        for count, place in ((len(self.always), "always in"), (len(self.never), "never in")):
+            if count:
+                extras.append(f"{count} feature{'s' * (count != 1)} {place}")
+        tail = "".join(f", {extra}" for extra in extras)
+        own = ", ".join(f"{name}={value:g}" for name, value in self.loss_parameters.items())
+        loss = f"{self.loss} loss{f' ({own})' * bool(own)}"
+        return f"{loss} on {shape[0]} x {shape[1]} data with {sparsity}, {size}{tail}"
+
+
+def mask(features: Index, m: int) -> Mask:
+    """Which of m features are listed."""
+    found = np.zeros(m, dtype=np.bool_)
+    found[features] = True
+    return found
+
+
+def _number(value: float | Vector | None) -> str:
+    return f"{value:g}" if isinstance(value, float) else "(one number per feature)"

@@ -17,10 +17,10 @@ intercept; without one, columns are not shifted and scale_j is the root mean squ
 
 from __future__ import annotations
 
-import copy
 import math
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -28,100 +28,65 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.decimals import rounded_up, share_up
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.level import above, level_of
+from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
+from sparsebounds.data import Data, DataArguments
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
-from sparsebounds.matrices import (
-    Matrix,
-    StandardizedMatrix,
-    as_matrix,
-    fingerprint,
-    row_count,
-    standardized,
-)
+from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
+from sparsebounds.problem import Arguments, Problem, completed, mask, takes
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
 
 class Program:
-    """A sparse program, validated; every other layer is a function of it.
+    """A sparse program, validated: data and a problem. Every other layer is a function of it.
 
-    X is viewed, not copied: changing it, or the program, in place leaves what was computed from
-    the old one behind.
+    A program does not change; `with_budget` and the like make new ones. X is viewed, not copied:
+    changing it in place leaves what was computed from the old one behind.
     """
 
-    def __init__(
+    @takes(Arguments)
+    def __init__(self, X: Any, y: Any, **arguments: Unpack[Arguments]) -> None:
+        given = completed(arguments)
+        loss = get_loss(given["loss"])
+        data = Data.read(X, y, loss, *(given[name] for name in DataArguments.__annotations__))
+        self._pose(data, Problem.read(data, loss, given), loss)
+
+    def _pose(
         self,
-        X: Any,
-        y: Any,
-        *,
-        k: int | None = None,
-        l0: Any = None,
-        ridge: Any = None,
-        ball: float | None = None,
-        loss: str | Loss = "squared",
-        fit_intercept: bool = False,
-        standardize: bool | tuple[Vector, Vector] = False,
-        sample_weight: Any = None,
-        offset: Any = None,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        feature_names: Any = None,
+        data: Data,
+        problem: Problem,
+        loss: Loss,
+        box: Box | None = None,
+        ceiling: float = -math.inf,
+        least_rounding: float = 0.0,
     ) -> None:
-        check.exactly_one(k=k, l0=l0)
-        check.exactly_one(ridge=ridge, ball=ball)
-        self.loss = get_loss(loss)
-        n_given = row_count(X)
-        labels = check.response_labels(y, n_given)
-        self.weights, keep = check.sample_weights(sample_weight, n_given)
-        self.y, self.classes = self._response(labels if keep is None else labels[keep])
-        self.offset = None
-        if offset is not None:
-            full = check.real_vector("offset", offset, n_given, "row")
-            self.offset = full if keep is None else full[keep]
-        self.fit_intercept = bool(fit_intercept)
-        if self.fit_intercept and len(self.y):
-            self.loss.check_intercept(self.y)
-        self.level = level_of(self.y, self.offset) if self.movable else 0.0
-        """What was subtracted from y, and from the intercept, without rounding (`_level`)."""
-
-        self.y = above(self.y, self.level)
-        matrix, names = as_matrix(X, keep)
-        self.n, self.m = matrix.shape
-        if feature_names is not None:
-            names = check.feature_names(feature_names, self.m)
-        self.feature_names = names
-
-        self.k = None if k is None else check.cardinality(k)
-        self.l0 = None
-        if l0 is not None:
-            self.l0 = check.feature_numbers("l0", l0, self.m, zero_allowed=True)
-        self.ridge = None
-        if ridge is not None:
-            self.ridge = check.feature_numbers("ridge", ridge, self.m, zero_allowed=False)
-        self.ball = None if ball is None else check.positive_number("ball", ball)
-        self.positive = check.sign_mask(positive, self.m)
-        self.always = check.features("always", always, self.m, names)
-        self.never = check.features("never", never, self.m, names)
-        both = np.flatnonzero(self.always & self.never)
-        if len(both):
-            raise InputError(
-                f"always and never both hold {self.label(int(both[0]))}; keep it in one of them."
-            )
-        chosen = check.standardization(standardize)
-        self.standardize = chosen is not False
-        self.matrix = matrix
-        if self.standardize:
-            given = None if chosen is True else chosen
-            self.matrix = standardized(matrix, self.F.p, self.fit_intercept, given)
-
-        self.box: Box | None = None
+        self.data, self.problem, self.loss = data, problem, loss
+        self.box = box
         """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
 
-        self.memo: dict[str, Any] = {}
-        """What other layers have proved about this program, kept for their next use."""
+        self.ceiling = ceiling
+        """Bounds hold up to this value at least (`up_to`)."""
+
+        self._least_rounding = least_rounding
+        self.n, self.m = data.matrix.shape
+        self.weights, self.offset = data.weights, data.offset
+        self.classes, self.feature_names = data.classes, data.names
+        self.k, self.l0, self.ridge, self.ball = problem.k, problem.l0, problem.ridge, problem.ball
+        self.fit_intercept, self.level = problem.fit_intercept, problem.level
+        self.standardize = problem.standardize is not None
+        self.matrix = data.matrix
+        """X as the problem is posed on it."""
+
+        if problem.standardize is not None:
+            self.matrix = StandardizedMatrix(data.matrix, *problem.standardize)
+        self.y = above(data.y, problem.level)
+        """The response less the level."""
+
+        self.positive = mask(problem.positive, self.m)
+        self.always = mask(problem.always, self.m)
+        self.never = mask(problem.never, self.m)
 
     # The problem, in the words of the mathematics.
 
@@ -135,22 +100,22 @@ class Program:
     @cached_property
     def F(self) -> MeanLoss:
         """The data term F(z), with the offset inside."""
-        return MeanLoss(self.loss, self.y, self.weights / self.mass, self.offset)
+        return MeanLoss(self.loss, self.y, self.data.shares, self.offset)
 
-    @cached_property
+    @property
     def mass(self) -> float:
         """The sum of the weights, rounded once."""
-        return math.fsum(self.weights)
+        return self.data.mass
 
     @cached_property
     def ridges(self) -> Vector:
-        """ridge, one number a feature (ridge forms)."""
+        """ridge, one number per feature (ridge forms)."""
         assert self.ridge is not None
         return np.broadcast_to(np.asarray(self.ridge, dtype=np.float64), (self.m,))
 
     @cached_property
     def prices(self) -> Vector:
-        """l0, one number a feature, 0 for those always in; all 0 in the k forms."""
+        """l0, one number per feature, 0 for those always in; all 0 in the k forms."""
         price = np.zeros(self.m) if self.l0 is None else np.asarray(self.l0, dtype=np.float64)
         return np.where(self.always, 0.0, price)
 
@@ -167,7 +132,7 @@ class Program:
     @property
     def response(self) -> Vector:
         """y as the user gave it (two classes: -1 and +1)."""
-        return self.y + self.level
+        return self.data.y
 
     @property
     def free(self) -> Mask:
@@ -244,7 +209,8 @@ class Program:
         response = self.y if self.offset is None else self.y - self.offset
         with np.errstate(over="ignore", invalid="ignore"):
             most = 1e-14 * abs(self.F.value(np.zeros(self.n)))
-            return min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
+            own = min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
+            return max(own, self._least_rounding)
 
     def relative(self, gap: float, upper: float) -> float:
         """A gap relative to max(|upper|, |null|); 0 where all three are rounding."""
@@ -279,34 +245,36 @@ class Program:
 
     # New programs from this one.
 
+    def _replaced(self, *, data: Data | None = None, **changes: Any) -> Program:
+        """The program with other data, or with changes to its problem."""
+        problem = replace(self.problem, **changes)
+        return self._made(data or self.data, problem, self.loss, self.box)
+
+    def _made(self, *parts: Any, **rest: Any) -> Program:
+        rest = {"ceiling": self.ceiling, "least_rounding": self._least_rounding} | rest
+        other = object.__new__(Program)
+        other._pose(*parts, **rest)
+        return other
+
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
-        return self._replaced("prices", k=check.cardinality(k), l0=None)
+        return self._replaced(k=check.cardinality(k), l0=None)
 
     def with_price(self, l0: float) -> Program:
         """The same data, loss and size of w, with a price l0 per feature in place of k (or l0)."""
-        return self._replaced("prices", k=None, l0=check.positive_number("l0", l0))
+        return self._replaced(k=None, l0=check.positive_number("l0", l0))
 
     def restricted(self, features: Index) -> Program:
         """The same problem with the other features left out."""
-        names = self.feature_names
-        vectors = {
-            name: value[features]
-            for name in ("positive", "always", "never", "ridge", "l0")
-            if isinstance(value := getattr(self, name), np.ndarray)
-        }
-        return self._replaced(
-            *("ridges", "prices", "fingerprint", "signed"),
-            matrix=self.matrix.part(features),
-            m=len(features),
-            feature_names=None if names is None else tuple(names[i] for i in features),
-            **vectors,
-        )
+        part = self.problem.part(features, self.m)
+        return self._made(self.data.part(features), part, self.loss, self.box)
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
-        scaled = isinstance(matrix, StandardizedMatrix)
-        return self._replaced("fingerprint", matrix=matrix, standardize=scaled)
+        if isinstance(matrix, StandardizedMatrix):
+            scaled = (matrix.center, matrix.scale)
+            return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)
+        return self._replaced(data=replace(self.data, matrix=matrix), standardize=None)
 
     def at_level(self, level: float) -> Program:
         """The same problem with another level of the response: a stored certificate's."""
@@ -314,27 +282,26 @@ class Program:
             return self
         if not self.movable:
             raise InputError(f"level={level!r}, but the response of this problem stays as it is.")
-        stale = ("F", "null_intercept", "null", "rounding")
-        return self._replaced(*stale, y=above(self.response, level), level=level)
+        return self._replaced(level=level)
+
+    def up_to(self, value: float) -> Program:
+        """The same problem for bounds that may exceed the null model's value, up to this one."""
+        return self._made(self.data, self.problem, self.loss, self.box, ceiling=value)
 
     def with_box(self, box: Box) -> Program:
         """The convex problem with the loss's envelope on a box in the place of the loss."""
         assert isinstance(self.loss, NonConvexLoss)
         envelope = box.envelope(self.loss, self.y, self.offset).smoothed()
         # An envelope may be 0 without features: accuracy is relative to the loss's own null.
-        rounding = max(self.rounding, 1e-8 * abs(self.null))
-        return self.with_loss(envelope)._replaced(box=box, rounding=rounding)
+        least = max(self.rounding, 1e-8 * abs(self.null))
+        # The numbers of an envelope are those of its box.
+        problem = replace(self.problem, loss=envelope.name, loss_parameters={})
+        return self._made(self.data, problem, envelope, box, least_rounding=least)
 
     def with_loss(self, loss: Loss) -> Program:
         """The same problem with another loss of the same responses."""
-        return self._replaced("F", "null_intercept", "null", loss=loss)
-
-    def _replaced(self, *stale: str, **changes: Any) -> Program:
-        """A copy with these changes, without what was proved of this one or is `stale` in it."""
-        other = copy.copy(self)
-        kept = {name: value for name, value in self.__dict__.items() if name not in stale}
-        other.__dict__ = kept | changes | {"memo": {}}
-        return other
+        problem = replace(self.problem, loss=loss.name, loss_parameters=loss.parameters())
+        return self._made(self.data, problem, loss, self.box)
 
     def require_convex(self, what: str) -> None:
         """Refuse what is proved for convex losses only."""
@@ -346,53 +313,18 @@ class Program:
 
     # Words and identity.
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """Identifies X, y, weights and offset: equal for every memory order and storage."""
-        return fingerprint(self.matrix, self.response, self.weights, self.offset)
+        return self.data.fingerprint
 
     def label(self, feature: int) -> str:
         """A feature as messages name it."""
-        if self.feature_names is None:
-            return f"feature {feature}"
-        return repr(self.feature_names[feature])
+        return self.data.label(feature)
 
     def describe(self, sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
-        if sparsity is None:
-            sparsity = (
-                f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
-                if self.k is not None
-                else f"a price l0={_number(self.l0)} per nonzero coefficient"
-            )
-        size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
-        extras = [
-            *["an intercept"] * self.fit_intercept,
-            *["standardized columns"] * self.standardize,
-            *["nonnegative coefficients"] * self.signed,
-        ]
-        for mask, place in ((self.always, "always in"), (self.never, "never in")):
-            if count := int(np.count_nonzero(mask)):
-                extras.append(f"{count} feature{'s' * (count != 1)} {place}")
-        tail = "".join(f", {extra}" for extra in extras)
-        # An envelope's numbers are those of its box.
-        numbers = self.loss.parameters() if self.box is None else {}
-        own = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
-        loss = f"{self.loss.name} loss{f' ({own})' * bool(own)}"
-        return f"{loss} on {self.n} x {self.m} data with {sparsity}, {size}{tail}"
+        return self.problem.describe((self.n, self.m), sparsity)
 
     def __repr__(self) -> str:
         return f"<Program: {self.describe()}>"
-
-    # Validation.
-
-    def _response(self, labels: Any) -> tuple[Vector, tuple[Any, Any] | None]:
-        if self.loss.two_class:
-            return check.two_classes(labels)
-        y = check.real_vector("y", labels, len(labels), "row")
-        self.loss.check_response(y)
-        return y, None
-
-
-def _number(value: float | Vector | None) -> str:
-    return f"{value:g}" if isinstance(value, float) else "(one number per feature)"

@@ -26,6 +26,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
+from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
 from sparsebounds.bounds.intercept import intercept_bound
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
@@ -202,7 +203,7 @@ def charged_conjugate(
     if program.box is not None:
         ceiling = program.box.ceiling
     elif program.fit_intercept:
-        ceiling = null_up(program)
+        ceiling = max(null_up(program), program.ceiling)
     if program.fit_intercept:
         # The sum of exact products; each may lose a little to underflow.
         total, rounding = _total(program, t)
@@ -215,14 +216,12 @@ def charged_conjugate(
     return math.inf if math.isnan(conjugate) else float(conjugate), ceiling
 
 
+@derived
 def _intercept_reach(program: Program, level: float) -> float:
     """A bound of |b| over the models of objective at most `level`."""
     if program.box is not None:
         return program.box.reach
-    if "intercept_bound" not in program.memo:
-        at_zero = conjugate_up(program, np.zeros(program.n))
-        program.memo["intercept_bound"] = intercept_bound(program, level, at_zero)
-    return float(program.memo["intercept_bound"])
+    return intercept_bound(program, level, conjugate_up(program, np.zeros(program.n)))
 
 
 def conjugate_up(
@@ -246,22 +245,20 @@ def conjugate_up(
     return weighted_mean_up(program, np.maximum.reduce(values))
 
 
+@derived
 def floor(program: Program, wider: float = 1.0) -> float:
     """inf F rounded down, which no model is below: what the dual vector 0 proves of any supports.
 
     -inf where the loss has no least value.
     """
-    key = f"floor {wider}"
-    if key not in program.memo:
-        loss, y = program.loss, program.y
-        if isinstance(loss, Envelope):
-            loss = loss.loss  # whose infimum does not depend on the box
-        value = -loss.infimum(y)
-        with np.errstate(over="ignore", invalid="ignore"):
-            slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, 0.0 * y)) + ULPS * TINY)
-            mean = weighted_mean_up(program, up(value + slack)) if np.any(value) else 0.0
-        program.memo[key] = -math.inf if math.isnan(mean) else 0.0 - mean
-    return float(program.memo[key])
+    loss, y = program.loss, program.y
+    if isinstance(loss, Envelope):
+        loss = loss.loss  # whose infimum does not depend on the box
+    value = -loss.infimum(y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, 0.0 * y)) + ULPS * TINY)
+        mean = weighted_mean_up(program, up(value + slack)) if np.any(value) else 0.0
+    return -math.inf if math.isnan(mean) else 0.0 - mean
 
 
 def _balanced(program: Program, t: Vector) -> Vector:

@@ -32,6 +32,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import U, down, sum_up, up
 from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds.dual import (
@@ -92,17 +93,18 @@ def first_box(program: Program, level: float, wider: float = 1.0) -> Box:
         conjugate = conjugate_up(program, np.zeros(program.n), wider)
         most = _most(program, level, -conjugate, -program.prices[program.free])
         budget = up(2.0 * max(up(level + conjugate), 0.0))
-        curvature = np.ones(program.m) if program.ball is not None else program.ridges
         if program.ball is not None:
             budget = program.ball
-        none = np.zeros(program.m)
-        name = f"largest {most}"
-        if name not in program.memo:
-            # Another level changes the budget, and with a price `most`; not the terms.
-            program.memo[name] = _terms(program, program.free, none, none, curvature, most, wider)
-        sums, always = program.memo[name]
-        rows = _rows(program, sums, always, budget, wider)
+        rows = _rows(program, *_terms_at_zero(program, most), budget, wider)
     return _finished(program, *rows, level, wider)
+
+
+@derived
+def _terms_at_zero(program: Program, most: int) -> tuple[Vector, Vector]:
+    """`_terms` at w = 0. Another level changes the budget, and with a price `most`; not these."""
+    curvature = np.ones(program.m) if program.ball is not None else program.ridges
+    none = np.zeros(program.m)
+    return _terms(program, program.free, none, none, curvature, most, 1.0)
 
 
 def tighter_box(

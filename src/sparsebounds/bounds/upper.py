@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Vector
+from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import TINY, U, down, sum_up, up
 from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
@@ -59,12 +60,10 @@ def objective_up(
     return float(value if wider == 1.0 else up(value + 2.0**-50 * abs(value)))
 
 
+@derived
 def null_up(program: Program) -> float:
     """A float at least the objective of the best intercept-only (or zero) model."""
-    if "null_up" not in program.memo:
-        empty = np.zeros(program.m)
-        program.memo["null_up"] = objective_up(program, empty, program.null_intercept)
-    return float(program.memo["null_up"])
+    return objective_up(program, np.zeros(program.m), program.null_intercept)
 
 
 def _value_up(program: Program, z: Vector, wider: float) -> Vector:

@@ -29,7 +29,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
-from sparsebounds.bounds import dual_point_at, forced_bounds, null_up
+from sparsebounds.bounds import dual_point_at, forced_bounds
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder, require_time
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
@@ -119,7 +119,8 @@ class Neighbourhood:
         program, model, relaxed = self.program, self.model, self.relaxed
         cutoff = model.value + self._excess(model.value)
         level = cutoff + self._scale(model.value)
-        lifted = _lifted(program.with_matrix(program.matrix), level)
+        # With an intercept, bounds end at the null model's value: no bound of |b| holds above it.
+        lifted = program.up_to(level)
         point = dual_point_at(lifted, relaxed.point.t, relaxed.point.scores)
         forced = forced_bounds(lifted, point)
         gone = np.zeros(program.m, dtype=np.bool_)
@@ -129,7 +130,7 @@ class Neighbourhood:
             gone[np.flatnonzero(program.free)[0]] = False
         self.kept = np.flatnonzero(~(gone | program.never))
         require_time(program, len(self.kept), self.deadline)
-        reduced = _lifted(program.restricted(self.kept), level)
+        reduced = lifted.restricted(self.kept)
         kind: type[Bounder] = RidgeBounder if program.ball is None else BallBounder
         inside = Model(model.value, model.w[self.kept], model.b, model.eta)
         bounder = kind(reduced, np.inf, self.deadline)
@@ -223,13 +224,6 @@ class Neighbourhood:
         w: Vector = np.zeros(self.program.m)
         w[self.kept] = model.w
         return Model(model.value, w, model.b, model.eta)
-
-
-def _lifted(program: Program, level: float) -> Program:
-    """The program with bounds up to `level`: with an intercept they end at the null model's value,
-    beyond which no bound of |b| is known; any larger value serves as well."""
-    program.memo["null_up"] = max(null_up(program), level)
-    return program
 
 
 def _check(eps: float, max_supports: int, tol: float, node_limit: int | None) -> None:

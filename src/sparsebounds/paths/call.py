@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Unpack
 
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.losses import Loss
 from sparsebounds.paths.arguments import check_options, checked_grid
 from sparsebounds.paths.result import Path
 from sparsebounds.paths.walk import Callback, Walk
+from sparsebounds.problem import PathArguments, takes
 from sparsebounds.program import Program
 
 
+@takes(PathArguments)
 def path(
     X: Any,
     y: Any,
     *,
     ks: Any = None,
     l0s: Any = None,
-    ridge: Any = None,
-    ball: float | None = None,
-    loss: str | Loss = "squared",
     tol: float = 1e-4,
     stop: float | None = None,
-    fit_intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: Any = None,
-    offset: Any = None,
-    positive: Any = False,
-    always: Any = None,
-    never: Any = None,
-    feature_names: Any = None,
     exact: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
+    **problem: Unpack[PathArguments],
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
 
@@ -51,23 +42,8 @@ def path(
     deadline = Deadline.of(time_limit)
     grid = checked_grid(ks, l0s)
     check_options(tol, stop, node_limit, callback)
-    program = Program(
-        X,
-        y,
-        k=0 if l0s is None else None,
-        l0=None if l0s is None else grid[0],
-        ridge=ridge,
-        ball=ball,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        sample_weight=sample_weight,
-        offset=offset,
-        positive=positive,
-        always=always,
-        never=never,
-        feature_names=feature_names,
-    )
+    first: dict[str, Any] = {"k": grid[0]} if l0s is None else {"l0": grid[0]}
+    program = Program(X, y, **first, **problem)
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
 
 

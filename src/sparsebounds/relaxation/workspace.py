@@ -28,7 +28,7 @@ class Workspace:
     """
 
     def __init__(self, program: Program) -> None:
-        self._data = (program.matrix, program.y, program.weights, program.offset)
+        self._first = program
         home = program.matrix.home if program.loss.portable else HOST
         self.smooth: Smooth = smooth_part(program, home)
         self.index: Index = np.zeros(0, dtype=np.int64)
@@ -39,9 +39,9 @@ class Workspace:
 
     def check(self, program: Program) -> None:
         """Refuse a program on other data: dual vectors are taken over with their scores."""
-        theirs = (program.matrix, program.y, program.weights, program.offset)
-        same = all(ours is one for ours, one in zip(self._data, theirs, strict=True))
-        if not same or self.smooth.program.loss is not program.loss:
+        ours, theirs = self._first.problem, program.problem
+        same = (ours.standardize is theirs.standardize) and ours.level == theirs.level
+        if not same or program.data is not self._first.data or program.loss is not self._first.loss:
             raise InputError(
                 "workspace was made for other data; share it only between programs that "
                 "with_budget or with_price made of one another."

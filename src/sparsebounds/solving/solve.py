@@ -16,7 +16,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from sparsebounds._support.validate import check_callback, check_node_limit, che
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
 from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, proof_of
-from sparsebounds.losses import Loss
 from sparsebounds.models import Search, as_returned
+from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
 from sparsebounds.solving.nonconvex import solve_nonconvex
@@ -38,29 +38,18 @@ CLOSED = 0.01
 """Part of the tolerance at which the search for better models ends: there is nothing to gain."""
 
 
+@takes(Arguments)
 def solve(
     X: Any,
     y: Any,
     *,
-    k: int | None = None,
-    l0: Any = None,
-    ridge: Any = None,
-    ball: float | None = None,
-    loss: str | Loss = "squared",
     tol: float = 1e-4,
-    fit_intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: Any = None,
-    offset: Any = None,
-    positive: Any = False,
-    always: Any = None,
-    never: Any = None,
-    feature_names: Any = None,
     exact: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[Progress | SearchProgress], None] | None = None,
+    **problem: Unpack[Arguments],
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
@@ -74,25 +63,8 @@ def solve(
     done in any case.
     """
     deadline = Deadline.of(time_limit)
-    program = Program(
-        X,
-        y,
-        k=k,
-        l0=l0,
-        ridge=ridge,
-        ball=ball,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        sample_weight=sample_weight,
-        offset=offset,
-        positive=positive,
-        always=always,
-        never=never,
-        feature_names=feature_names,
-    )
     return solve_program(
-        program,
+        Program(X, y, **problem),
         tol,
         exact=exact,
         time_limit=deadline,

@@ -1,0 +1,94 @@
+"""Data: X, the response, weights and offset, as they were given and checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypedDict
+
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.losses import Loss
+from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
+
+
+class DataArguments(TypedDict, total=False):
+    """What may be said of the data, X and y aside."""
+
+    sample_weight: Any
+    """One number per row, 0 or more; rows of weight 0 are left out."""
+
+    offset: Any
+    """One number per row, added to its prediction."""
+
+    feature_names: Any
+    """One name per column; by default those of the data frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The rows of positive weight. X is viewed, not copied: do not change it in place."""
+
+    matrix: Matrix
+    y: Vector
+    """The response; two classes are -1 and +1."""
+
+    weights: Vector
+    offset: Vector | None = None
+    names: tuple[str, ...] | None = None
+    classes: tuple[Any, Any] | None = None
+    """The labels that -1 and +1 stand for."""
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        y: Any,
+        loss: Loss,
+        sample_weight: Any = None,
+        offset: Any = None,
+        feature_names: Any = None,
+    ) -> Data:
+        """The data, checked for a loss."""
+        n = row_count(X)
+        labels = check.response_labels(y, n)
+        weights, keep = check.sample_weights(sample_weight, n)
+        labels = labels if keep is None else labels[keep]
+        classes = None
+        if loss.two_class:
+            response, classes = check.two_classes(labels)
+        else:
+            response = check.real_vector("y", labels, len(labels), "row")
+            loss.check_response(response)
+        if offset is not None:
+            offset = check.real_vector("offset", offset, n, "row")
+            offset = offset if keep is None else offset[keep]
+        matrix, names = as_matrix(X, keep)
+        if feature_names is not None:
+            names = check.feature_names(feature_names, matrix.shape[1])
+        return cls(matrix, response, weights, offset, names, classes)
+
+    def part(self, features: Index) -> Data:
+        """The same rows with these columns alone."""
+        names = None if self.names is None else tuple(self.names[i] for i in features)
+        return replace(self, matrix=self.matrix.part(features), names=names)
+
+    @cached_property
+    def mass(self) -> float:
+        """The sum of the weights, rounded once."""
+        return math.fsum(self.weights)
+
+    @cached_property
+    def shares(self) -> Vector:
+        """The weights, as shares of their sum."""
+        return self.weights / self.mass
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies X, y, weights and offset: equal for every memory order and storage."""
+        return fingerprint(self.matrix, self.y, self.weights, self.offset)
+
+    def label(self, feature: int) -> str:
+        """A feature as messages name it."""
+        return f"feature {feature}" if self.names is None else repr(self.names[feature])
