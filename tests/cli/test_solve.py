@@ -214,7 +214,7 @@ def test_the_model_file(invoke: Invoke, words: Path, tmp_path: Path) -> None:
     loaded = load_model(path)
     assert loaded.coef == tuple(found["coef"])
     assert loaded.parameters is not None
-    assert loaded.parameters.never == ("bmi",)
+    assert loaded.parameters["never"] == ("bmi",)
     assert sorted(tmp_path.iterdir()) == sorted({path, words, words.with_name("trial.csv")})
 
 

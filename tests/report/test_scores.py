@@ -35,7 +35,7 @@ def on(program: Program, solution: Solution, table: Table) -> Scores:
 
 def scores_and_value(loss: str, table: Table) -> tuple[Scores, float]:
     """The scores of a model on its own rows, and F there."""
-    program = Parameters(loss=loss, k=2).program(table)
+    program = Parameters().changed(loss=loss, k=2).program(table)
     solution = solve_program(program)
     w, b = program.to_program(solution.coef, solution.intercept)
     z = program.matrix.columns(np.arange(program.m)) @ w + b
@@ -59,7 +59,7 @@ def test_scores_are_the_data_term(seed: int) -> None:
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
 def test_a_weight_of_two_is_a_row_written_twice(loss: str, rng: np.random.Generator) -> None:
     table = made(loss, rng)
-    program = Parameters(loss=loss, k=2).program(table)
+    program = Parameters().changed(loss=loss, k=2).program(table)
     solution = solve_program(program)
     twice = np.repeat(np.arange(40), table.weights.astype(int))
     plain = Table(table.X[twice], table.y[twice], None, table.offset[twice], table.names)
@@ -74,7 +74,7 @@ def test_a_weight_of_two_is_a_row_written_twice(loss: str, rng: np.random.Genera
 def test_what_is_not_defined_is_nan(rng: np.random.Generator) -> None:
     for loss, name in (("logistic", "AUC"), ("squared", "R2"), ("poisson", "D2")):
         table = made(loss, rng)
-        program = Parameters(loss=loss, k=1).program(table)
+        program = Parameters().changed(loss=loss, k=1).program(table)
         solution = solve_program(program)
         one = table.rows(np.array([int(np.argmax(table.weights))]))
         assert np.isnan(on(program, solution, one)[name])

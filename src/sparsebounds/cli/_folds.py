@@ -57,27 +57,23 @@ def chosen_by_folds(
     if table.offset is not None:
         raise InputError("--cv does not take an --offset; choose with -k or --l0 and --ridge.")
     program = parameters.program(table)
-    two = get_loss(parameters.loss).two_class
+    two = get_loss(parameters["loss"]).two_class
     _check_count(options.cv, table.y, two)
     splitter = StratifiedKFold if two else KFold
     grid = _grid(options, size, program)
-    if parameters.ball is None:
+    if parameters["ball"] is None:
         known = problem.ridge is not None
         tried = [problem.ridge] if known else list(RIDGES)
         grid["ridges"] = tried if options.ridges is None else prices("--ridges", options.ridges)
     elif options.ridges is not None:
         raise InputError("Both --ball and --ridges were given; pass only one of them.")
+    given = {name: parameters[name] for name in parameters.values.keys() - {"k", "l0", "ridge"}}
+    given |= {"always": program.problem.always, "never": program.problem.never}
     kind = SparseClassifierCV if two else SparseRegressorCV
     paths = len(grid.get("ridges", [None])) * options.cv + 1
     found = kind(
         **grid,
-        ball=parameters.ball,
-        loss=parameters.loss,
-        fit_intercept=parameters.fit_intercept,
-        standardize=parameters.standardize,
-        positive=parameters.positive,
-        always=np.flatnonzero(program.always),
-        never=np.flatnonzero(program.never),
+        **given,
         rule=options.rule or "best",
         cv=splitter(options.cv, shuffle=True, random_state=seed),
         time_limit=None if time_limit is None else 0.5 * time_limit / paths,
@@ -85,7 +81,7 @@ def chosen_by_folds(
     best: dict[str, Any] = (
         {"k": found.best_k_} if found.best_l0_ is None else {"l0": found.best_l0_}
     )
-    if parameters.ball is None:
+    if parameters["ball"] is None:
         best["ridge"] = float(found.ridge_)
     said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
     count = len(found.cv_results_["mean_test_score"])

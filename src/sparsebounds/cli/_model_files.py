@@ -40,7 +40,7 @@ FORMAT, VERSION = "sparsebounds-model", 1
 
 def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
     """Write a model file, whole or not at all."""
-    stated = asdict(parameters)
+    stated = dict(parameters.values)
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -166,7 +166,7 @@ def _from_document(document: Any) -> SavedModel:
 
 def _parameters(document: dict[str, Any]) -> Parameters:
     stated = {**_record(document, "parameters"), "loss": document.get("loss")}
-    if stated.keys() != {field.name for field in fields(Parameters)}:
+    if stated.keys() != Parameters().values.keys():
         raise InputError("parameters must hold the parameters of solve, all of them.")
     if not isinstance(stated["loss"], str):
         raise InputError("loss must be the name of a loss.")
@@ -175,7 +175,7 @@ def _parameters(document: dict[str, Any]) -> Parameters:
             raise InputError(f"parameters.{name} must be true or false.")
     for name in ("always", "never"):
         stated[name] = tuple(_list(stated, name, "parameters."))
-    return Parameters(**stated)
+    return Parameters(stated)
 
 
 def _table(document: dict[str, Any]) -> tuple[Choice | None, Recipe | None]:

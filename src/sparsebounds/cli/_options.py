@@ -202,7 +202,7 @@ class ProblemOptions:
             rich_help_panel=PROBLEM,
         ),
     ] = None
-    intercept: Annotated[
+    fit_intercept: Annotated[
         bool | None,
         typer.Option(
             "--intercept/--no-intercept",
@@ -254,18 +254,10 @@ class ProblemOptions:
     ) -> Parameters:
         """What was asked, on top of what a model file says."""
         table, path, size = reading.train, reading.path, size or SizeOptions()
-        return (base or Parameters()).changed(
-            loss=self.loss,
-            k=size.k,
-            l0=size.l0,
-            ridge=self.ridge,
-            ball=self.ball,
-            fit_intercept=self.intercept,
-            standardize=self.standardize,
-            positive=self.positive,
-            always=_listed("--always", self.always, table, path),
-            never=_listed("--never", self.never, table, path),
-        )
+        given = asdict(size) | asdict(self)
+        for name in ("always", "never"):
+            given[name] = _listed(f"--{name}", given[name], table, path)
+        return (base or Parameters()).changed(**given)
 
 
 def _listed(

@@ -1,8 +1,8 @@
-"""Parameters: a problem without its data, as options and model files state it."""
+"""Parameters: the arguments of a problem, as options and model files state them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sparsebounds._support.errors import InputError
@@ -11,21 +11,26 @@ from sparsebounds.tables import Table, check_response
 if TYPE_CHECKING:
     from sparsebounds.program import Program
 
+OWN = {"k": 10, "ridge": 0.1, "fit_intercept": True, "standardize": True, "always": (), "never": ()}
+"""Where the defaults of the command line are not those of the library."""
+
+
+def _defaults() -> dict[str, Any]:
+    from sparsebounds.data import DataArguments
+    from sparsebounds.problem import DEFAULTS
+
+    every = DEFAULTS | OWN
+    return {name: every[name] for name in every if name not in DataArguments.__annotations__}
+
 
 @dataclass(frozen=True)
 class Parameters:
-    """The arguments of a Program that are not data."""
+    """The arguments of a program that are not data, by name."""
 
-    loss: str = "squared"
-    k: int | None = 10
-    l0: float | None = None
-    ridge: float | None = 0.1
-    ball: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: bool = False
-    always: tuple[str | int, ...] = ()
-    never: tuple[str | int, ...] = ()
+    values: dict[str, Any] = field(default_factory=_defaults)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
 
     def changed(self, **given: Any) -> Parameters:
         """The same with what was given (not None); k replaces l0, a ball the ridge, and so on."""
@@ -33,7 +38,7 @@ class Parameters:
         for pair in (("k", "l0"), ("ridge", "ball")):
             if not changes.keys().isdisjoint(pair):
                 changes = dict.fromkeys(pair) | changes
-        return replace(self, **changes)
+        return Parameters(self.values | changes)
 
     def program(self, table: Table) -> Program:
         """The problem on these data."""
@@ -42,11 +47,11 @@ class Parameters:
 
         if len(table.y) == 1:
             raise InputError("The data have one row; a model needs two or more.")
-        explained = self.fit_intercept and table.offset is None
+        explained = self["fit_intercept"] and table.offset is None
         check_response(
             table.y,
             f"The target {table.target!r}",
-            get_loss(self.loss),
+            get_loss(self["loss"]),
             constant_allowed=not explained,
         )
         return Program(
@@ -55,5 +60,5 @@ class Parameters:
             sample_weight=table.weights,
             offset=table.offset,
             feature_names=table.names,
-            **asdict(self),
+            **self.values,
         )

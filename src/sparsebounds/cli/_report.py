@@ -15,7 +15,7 @@ def report_run(file: Path, run: Run, certificate: Path | None) -> None:
     """Write the report of a `solve`."""
     tried, parameters = None, run.parameters
     if run.folds is not None:
-        chosen = {name: getattr(parameters, name) for name in ("k", "l0", "ridge")}
+        chosen = {name: parameters[name] for name in ("k", "l0", "ridge")}
         score = "accuracy" if run.program.classes is not None else "R2"
         tried = Tried(run.folds.words, run.folds.results, score, chosen)
     report_solution(

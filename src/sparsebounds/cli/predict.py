@@ -136,7 +136,7 @@ def _of_arrays(model: SavedModel, path: Path) -> Vector:
 
 def _predictions(model: SavedModel, z: Vector) -> dict[str, list[Any]]:
     """Columns of predictions; None where there is none."""
-    loss = "squared" if model.parameters is None else model.parameters.loss
+    loss = "squared" if model.parameters is None else model.parameters["loss"]
     there = np.isfinite(z)
 
     def cells(values: Any) -> list[Any]:
