@@ -270,7 +270,7 @@ def test_float32_stays(tmp_path: Path) -> None:
 def test_predictions_are_computed_where_x_lives(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One number a row comes to the host."""
+    """One number per row comes to the host."""
     from sparsebounds.estimators import _arrays
 
     sizes: list[int] = []

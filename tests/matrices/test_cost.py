@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix
-from sparsebounds.matrices.words import multipliers
+from sparsebounds.matrices.bits import multipliers
 from sparsebounds.program import Program
 
 N, M = 20, 8

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsebounds.matrices import DenseMatrix, as_matrix, dense
-from sparsebounds.matrices.words import COLS, ROWS, multipliers
+from sparsebounds.matrices.bits import COLS, ROWS, multipliers
 from sparsebounds.program import Program
 
 N, M = 6, 4
@@ -135,7 +135,7 @@ def test_swapped_rows_or_columns(kind: str, seed: int, draw: st.DataObject) -> N
 
 @given(st.integers(0, 2**32 - 1))
 def test_changed_signs_and_units(seed: int) -> None:
-    """Sums mod 2^64 see an even number of sign bits only because words() folds them."""
+    """Sums mod 2^64 see an even number of sign bits only because bits_of() folds them."""
     X = np.random.default_rng(seed).normal(size=(N, M))
     reference = fingerprint(X)
     assert fingerprint(-X) != reference

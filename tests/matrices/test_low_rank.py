@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsebounds.matrices import LowRankMatrix, Matrix, StandardizedMatrix, as_matrix, base
-from sparsebounds.matrices.words import multipliers
+from sparsebounds.matrices.bits import multipliers
 from sparsebounds.program import Program
 
 N, M, R = 7, 5, 3

@@ -10,7 +10,7 @@ import pytest
 import sparsebounds as sb
 from sparsebounds.matrices import Matrix
 from sparsebounds.matrices.base import norms_from_squares
-from sparsebounds.matrices.words import Words, words
+from sparsebounds.matrices.bits import Bits, bits_of
 
 
 class Bytes(Matrix):
@@ -41,8 +41,8 @@ class Bytes(Matrix):
         mean = weights @ X
         return mean, weights @ (X - mean) ** 2
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
-        return np.einsum("si,ij,sj->s", rows, words(self._whole()), cols)
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
+        return np.einsum("si,ij,sj->s", rows, bits_of(self._whole()), cols)
 
 
 @pytest.mark.parametrize("form", [{"k": 3, "ridge": 0.1}, {"l0": 0.3, "ball": 2.0}])

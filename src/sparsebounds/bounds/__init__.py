@@ -54,9 +54,9 @@ from sparsebounds.program import Program
 def lower_bound(program: Program, a: Vector) -> float:
     """The proved lower bound on the optimum at any dual vector a, in floating point.
 
-    `a` has one number a row; it is repaired into the domain of F* by itself, so it need not
+    `a` has one number per row; it is repaired into the domain of F* by itself, so it need not
     be feasible, let alone optimal: F'(z) at any prediction z is a good choice. Several
-    vectors (one a row of a matrix) prove the better bound that cardinality is an integer. A
+    vectors (one per row of a matrix) prove the better bound that cardinality is an integer. A
     non-convex loss is replaced by its envelope on a certified box (`bounds.enclosure`).
     """
     vectors = np.atleast_2d(np.asarray(a))

@@ -114,14 +114,14 @@ def tighter_box(
     assert convex.box is not None
     with np.errstate(over="ignore", invalid="ignore"):
         curvature, fixed = _curvature(program, point)
-        slip, upper = 0.0, level
+        slip, most_value = 0.0, level
         if wider > 1.0:
             point = widened(convex, point)
             if program.ball is not None:
                 # Every eta is valid; another one, from other last digits, is provided for.
                 eta = float(curvature[0])
                 slip = min(eta_slip(program, point, eta), 0.5)
-                upper = up(level + 4.0 * slip * eta * program.ball)
+                most_value = up(level + 4.0 * slip * eta * program.ball)
                 curvature, fixed = curvature * (1.0 - slip), fixed * (1.0 + 2.0 * slip)
         gains = ridge_gains(program, point, curvature)
         always = sum_up(gains[program.always])
@@ -133,7 +133,7 @@ def tighter_box(
         if convex.box.ceiling >= level:
             # No model worth considering was left out: as in `screening`, at a higher value.
             forced = forced_bounds(convex, point)
-            gone[forced.features[forced.inside > upper]] = True
+            gone[forced.features[forced.inside > most_value]] = True
         open_ = program.free & ~gone
         bound = down(base - best_sum_up(gains[open_], 0, most))
         budget = up(2.0 * max(up(level - bound), 0.0))

@@ -31,7 +31,7 @@ from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
 States = npt.NDArray[np.int8]
-"""+1: in, -1: out, 0: open; one row a node, one number a feature. Always-in features are in."""
+"""+1: in, -1: out, 0: open; one row per node, one number per feature. Always-in features are in."""
 
 MORE = 1.0 + 2.0**-40
 
@@ -42,7 +42,7 @@ class NodeBounds:
 
     lower: Vector
     inside: Vector
-    """Over the supports of the node that hold the feature; one row a node."""
+    """Over the supports of the node that hold the feature; one row per node."""
 
     outside: Vector
     """Over those that do not."""

@@ -22,7 +22,7 @@ from sparsebounds.losses import NONCONVEX, REGISTRY, Loss
 from sparsebounds.matrices import StandardizedMatrix, column_statistics
 from sparsebounds.program import Program
 
-ROUNDING = 1e-6
+SAME = 1e-6
 """Relative difference allowed between stored column means and scales and the data's own."""
 
 
@@ -158,8 +158,8 @@ def _wrong_data(certificate: Certificate, program: Program) -> str | None:
     if isinstance(program.matrix, StandardizedMatrix):
         matrix = program.matrix
         center, scale = column_statistics(matrix.base, program.F.p, centred=program.fit_intercept)
-        close = np.abs(matrix.center - center) <= ROUNDING * np.maximum(scale, np.abs(center))
-        if not np.all(close & (np.abs(matrix.scale - scale) <= ROUNDING * scale)):
+        close = np.abs(matrix.center - center) <= SAME * np.maximum(scale, np.abs(center))
+        if not np.all(close & (np.abs(matrix.scale - scale) <= SAME * scale)):
             return "the stored column means and scales are not those of the data"
     return None
 
@@ -171,9 +171,9 @@ def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
             if not np.all(program.free[listed]):
                 return "a leaf fixes a feature that the problem does not leave free"
         if len(certificate.duals[leaf.dual]) != program.n:
-            return "a dual vector does not have one number a row"
+            return "a dual vector does not have one number per row"
     if any(len(dual) != program.n for dual in certificate.boxes):
-        return "a dual vector does not have one number a row"
+        return "a dual vector does not have one number per row"
     if certificate.tree is not None and not program.loss.convex:
         return f"a search tree proves nothing about the {program.loss.name} loss"
     if certificate.tree is not None:

@@ -45,7 +45,7 @@ class ClassifierPredictions(ClassifierMixin):
         return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
 
     def decision_function(self, X: Any) -> Any:
-        """The linear predictor: one number a row for two classes, else one a row and class."""
+        """The linear predictor: one number a row for two classes, else one per row and class."""
         return self._predicted(X, lambda z: z[:, 0] if z.shape[1] == 1 else z)
 
     def predict(self, X: Any) -> Any:
@@ -107,12 +107,12 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         The labels, sorted.
     coef_, intercept_
         In the units of X, of shapes (1, m) and (1,), or a row a class.
-    upper_, lower_, gap_ : float, or an array with one a class
+    upper_, lower_, gap_ : float, or an array with one per class
         As in `SparseRegressor`, for the coded response.
     status_ : str
         "optimal" where every gap is proved to be at most tol, else "bounded".
     certificate_, solution_
-        One of each, or a list with one a class. With two classes `certificate_.verify(X, y,
+        One of each, or a list with one per class. With two classes `certificate_.verify(X, y,
         sample_weight)` checks the proof on the training data; with more, certificate c is about
         `y == classes_[c]`. The weights are those after `class_weight`.
     ridge_, n_iter_, n_features_in_, feature_names_in_
@@ -176,7 +176,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
 
 def log_chances(z: Vector) -> Vector:
-    """The logarithm of each class's probability, from one linear predictor or one a class."""
+    """The logarithm of each class's probability, from one linear predictor or one per class."""
     if z.shape[1] == 1:
         return -np.logaddexp(0.0, np.hstack((z, -z)))
     each = -np.logaddexp(0.0, -z)

@@ -27,8 +27,8 @@ ACCURACY = 1e-14
 
 
 ROUGH, SLOW = 1e-7, 0.02
-"""The same for an envelope, whose lines have a curvature by convention, and the least share of the
-gap that a step closes: last digits are slow."""
+"""The same for an envelope, and the least share of the gap that a step must close there. Newton's
+last steps gain little where the envelope is linear."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Losses: one a file, found by name in `REGISTRY` (convex) or `NONCONVEX`."""
+"""Losses: one per file, found by name in `REGISTRY` (convex) or `NONCONVEX`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class HullEnvelope(Envelope):
     """A quadratic spline through the lower hull's slopes, shifted down by what is not known."""
 
     heights: Vector
-    """The hull at the grid points, one row a sample."""
+    """The hull at the grid points, one row per sample."""
 
     shift: Vector
 

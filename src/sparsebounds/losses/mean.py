@@ -82,7 +82,7 @@ class MeanLoss:
             step = b - slope / bend if bend > 0 and iteration % 8 != 7 else math.nan
             if abs(step - b) <= 4e-16 * abs(b):
                 return b
-            # Far down it they know no measure: outside a bracket none is longer than `reach`.
+            # Far down an exponential they are much too long: without a bracket, `reach` at most.
             open_end = math.isinf(lo) or math.isinf(hi)
             if not lo < step < hi or (open_end and abs(step - b) > reach):
                 if open_end:

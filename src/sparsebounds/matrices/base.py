@@ -16,8 +16,8 @@ import numpy as np
 from sparsebounds._support.array import HOST, Array, Home, Index, Mask, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, gamma, norm_up, row_norms_up, up
+from sparsebounds.matrices.bits import Bits, seeded
 from sparsebounds.matrices.largest import RowSums, RowTerms
-from sparsebounds.matrices.words import Words, seeded
 
 PART = 1 << 22
 """Entries of X in a block of columns: 32 MiB in float64."""
@@ -69,8 +69,8 @@ class Matrix(ABC):
         """sum_i weights_i x_ij and sum_i weights_i (x_ij - mean_j)^2, for weights summing to 1."""
 
     @abstractmethod
-    def checksum(self, rows: Words, cols: Words) -> Words:
-        """sum_ij rows_si cols_sj words(x_ij) mod 2^64 for each s: one pass."""
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
+        """sum_ij rows_si cols_sj bits_of(x_ij) mod 2^64 for each s: one pass."""
 
     # The rest follows from them; a storage writes what it can do better.
 
@@ -102,7 +102,7 @@ class Matrix(ABC):
         return self.columns(index)
 
     @property
-    def signature(self) -> Words:
+    def signature(self) -> Bits:
         """The checksums that a fingerprint holds: one pass."""
         n, m = self.shape
         return self.checksum(*seeded(slice(0, n), slice(0, m)))

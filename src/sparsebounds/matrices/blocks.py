@@ -24,9 +24,9 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import up
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.bits import SEEDS, Bits, seeded
 from sparsebounds.matrices.cache import ColumnCache
 from sparsebounds.matrices.largest import RowSums, RowTerms
-from sparsebounds.matrices.words import SEEDS, Words, seeded
 
 Work: TypeAlias = Callable[[Matrix], Any]
 """What is asked of one block."""
@@ -78,7 +78,7 @@ class BlockMatrix(Matrix):
         """
 
     @cached_property
-    def _first_pass(self) -> tuple[Vector, Words]:
+    def _first_pass(self) -> tuple[Vector, Bits]:
         """Norms and checksums."""
         norms, sums = np.empty(self.shape[1]), np.zeros(SEEDS, dtype=np.uint64)
         plan = partial(_surveys, rows=self.rows, cols=self.cols)
@@ -92,7 +92,7 @@ class BlockMatrix(Matrix):
         return self._first_pass[0]
 
     @property
-    def signature(self) -> Words:
+    def signature(self) -> Bits:
         return self._first_pass[1]
 
     def scores(self, a: Vector) -> Vector:
@@ -146,9 +146,9 @@ class BlockMatrix(Matrix):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
         return mean, spread
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         total = np.zeros(len(rows), dtype=np.uint64)
-        plan = partial(_sums, words=(rows, cols), rows=self.rows, cols=self.cols)
+        plan = partial(_sums, seeds=(rows, cols), rows=self.rows, cols=self.cols)
         for _, part in self.fold(plan, operator.add, "rows"):
             total += part
         return total
@@ -245,8 +245,8 @@ def _many(i: int, _: int, a: Vector, rows: list[slice]) -> Work:
     return methodcaller("scores_many", a[:, rows[i]])
 
 
-def _sums(i: int, j: int, words: tuple[Words, Words], rows: list[slice], cols: list[slice]) -> Work:
-    return methodcaller("checksum", words[0][:, rows[i]], words[1][:, cols[j]])
+def _sums(i: int, j: int, seeds: tuple[Bits, Bits], rows: list[slice], cols: list[slice]) -> Work:
+    return methodcaller("checksum", seeds[0][:, rows[i]], seeds[1][:, cols[j]])
 
 
 def _surveys(i: int, j: int, rows: list[slice], cols: list[slice]) -> Work:
@@ -284,11 +284,11 @@ def _largest(_: int, j: int, terms: RowTerms, cols: list[slice]) -> Work | None:
 # Work, and how its results are merged.
 
 
-def _survey(block: Matrix, rows: slice, cols: slice) -> tuple[Vector, Words]:
+def _survey(block: Matrix, rows: slice, cols: slice) -> tuple[Vector, Bits]:
     return block.norms, block.checksum(*seeded(rows, cols))
 
 
-def _both(one: tuple[Vector, Words], other: tuple[Vector, Words]) -> tuple[Vector, Words]:
+def _both(one: tuple[Vector, Bits], other: tuple[Vector, Bits]) -> tuple[Vector, Bits]:
     """Norms and checksums of two sets of rows."""
     # Rounded up twice: libraries' hypot is good to one unit in the last place.
     return up(up(np.hypot(one[0], other[0]))), one[1] + other[1]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
-from sparsebounds.matrices.words import Words, words
+from sparsebounds.matrices.bits import Bits, bits_of
 
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
@@ -97,11 +97,11 @@ class DenseMatrix(Matrix):
             spread[cols] += np.einsum("ij,ij,i->j", rest, rest, weights[rows])
         return mean, spread
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         total = np.zeros(len(rows), dtype=np.uint64)
         plain, half = Scratch(), Scratch()
         for i, j, block in self._blocks():
-            bits = words(block, (plain.like(block), half.like(block)))
+            bits = bits_of(block, (plain.like(block), half.like(block)))
             # Not `@`, which strides through the block for integers.
             sums = np.einsum("si,ij->sj", rows[:, i], bits)
             total += np.sum(sums * cols[:, j], axis=1)

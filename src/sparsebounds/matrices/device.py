@@ -15,8 +15,8 @@ from array_api_compat import device
 
 from sparsebounds._support.array import Abroad, Array, Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
+from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.sums import ColumnSums, PlainSums, float64_blocks
-from sparsebounds.matrices.words import Words
 
 
 class DeviceMatrix(Matrix):
@@ -85,9 +85,9 @@ class DeviceMatrix(Matrix):
         mean = self._sums.powers(weights)
         return mean, self._sums.powers(weights, 2, mean)
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         self.passes += 1.0
-        total: Words = np.sum(self._sums.words(rows) * cols, axis=1)
+        total: Bits = np.sum(self._sums.bits(rows) * cols, axis=1)
         return total
 
 

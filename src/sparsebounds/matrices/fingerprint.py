@@ -1,6 +1,6 @@
 """Fingerprint of a data set: its shape, a hash of y, weights and offset, checksums of X.
 
-The checksums (`matrices.words`) are equal for every layout and storage of X. The fingerprint
+The checksums (`matrices.bits`) are equal for every layout and storage of X. The fingerprint
 recognises other data; it is not a cryptographic hash. Soundness never rests on it: a verifier
 recomputes both bounds from the data.
 """

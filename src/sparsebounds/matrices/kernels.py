@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from sparsebounds._support.array import Array, Vector
-from sparsebounds.matrices.words import Words
+from sparsebounds.matrices.bits import Bits
 
 DEEP = 1024
 """Rows in a partial sum."""
@@ -24,7 +24,7 @@ DEEP = 1024
 TILE = 4096
 """Entries of X in registers at a time, in each program."""
 
-LONG = 1024
+WIDE = 1024
 """Their extent along the axis of storage, at most."""
 
 
@@ -99,7 +99,7 @@ class FusedSums:
     def __init__(self, array: Array) -> None:
         self._x = torch.from_dlpack(array) if not isinstance(array, torch.Tensor) else array
         n, m = self._x.shape
-        long = min(LONG, triton.next_power_of_2(m if self._by_rows else n))
+        long = min(WIDE, triton.next_power_of_2(m if self._by_rows else n))
         # No taller than a partial sum: programs would count the same rows.
         short = min(DEEP, max(1, TILE // long))
         self._tall, self._wide = (short, long) if self._by_rows else (long, short)
@@ -117,7 +117,7 @@ class FusedSums:
         )
         return np.asarray(torch.sum(out, dim=0).cpu().numpy())
 
-    def words(self, rows: Words) -> Words:
+    def bits(self, rows: Bits) -> Bits:
         # Products and sums of signed integers that wrap have the bits of unsigned ones.
         sums = [
             torch.sum(self._launch(_word_sums, torch.int64, self._brought(row.view(np.int64))), 0)

@@ -13,7 +13,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import TINY, gamma, norm_up, up
 from sparsebounds.matrices.base import Matrix, norms_from_squares
-from sparsebounds.matrices.words import Words, words
+from sparsebounds.matrices.bits import Bits, bits_of
 
 
 class LowRankMatrix(Matrix):
@@ -84,11 +84,11 @@ class LowRankMatrix(Matrix):
         spread = rest.T @ (weights[:, None] * rest)
         return mean @ self.right, np.einsum("lj,lj->j", self.right, spread @ self.right)
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         """Of the factors: equal factors, their columns and rows in any one order."""
         self.passes += 1.0
-        left, right = rows @ words(self.left), (words(self.right) @ cols.T).T
-        total: Words = np.sum(left * (right | np.uint64(1)), axis=1)
+        left, right = rows @ bits_of(self.left), (bits_of(self.right) @ cols.T).T
+        total: Bits = np.sum(left * (right | np.uint64(1)), axis=1)
         return total
 
     def _weighted(self, weights: Vector) -> Vector:

@@ -35,7 +35,7 @@ def open_matrix(
 ) -> Matrix:
     """The matrix in a file, for the place of X anywhere; it is read by blocks, never as a whole.
 
-    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column a feature) or an
+    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column per feature) or an
     array that is open already: numpy.memmap, zarr.Array, h5py.Dataset. `dataset` names the array
     inside an HDF5 file or a Zarr group. `memory` is what the matrix may hold at a time, in bytes
     or as "500 MB": blocks, and columns that are kept. What a solver computes comes on top.
@@ -141,8 +141,8 @@ def _storage_in(path: Path, kind: str, dataset: str | None) -> Storage:
             _member(opened, dataset, str(path)) if hasattr(opened, "keys") else opened
         )
     raise InputError(
-        f"{path}: what is in a file is told from the end of its name, and {kind or 'nothing'!r} is "
-        "not .npy, .zarr, .h5, .hdf5 or .parquet; open the array and pass that."
+        f"{path}: its name must end in .npy, .zarr, .h5, .hdf5 or .parquet, which says how to read "
+        "it; or open the array yourself and pass that."
     )
 
 

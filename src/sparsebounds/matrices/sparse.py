@@ -9,8 +9,8 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
+from sparsebounds.matrices.bits import Bits, bits_of
 from sparsebounds.matrices.largest import RowSums, RowTerms
-from sparsebounds.matrices.words import Words, words
 
 
 class SparseMatrix(Matrix):
@@ -106,9 +106,9 @@ class SparseMatrix(Matrix):
         empty = np.where(full, 0.0, np.maximum(0.0, 1.0 - self._column_sums(stored)))
         return mean, spread + empty * mean**2
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         self.passes += 1.0
-        bits, at, of = words(self.values), self._csc.indices, self.column_of_entries()
+        bits, at, of = bits_of(self.values), self._csc.indices, self.column_of_entries()
         return np.array([np.sum(bits * r[at] * c[of]) for r, c in zip(rows, cols, strict=True)])
 
     def _column_sums(self, values: Vector) -> Vector:

@@ -15,8 +15,8 @@ from sparsebounds._support.array import Array, Home, Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.largest import RowSums, RowTerms
-from sparsebounds.matrices.words import Words
 
 
 class StandardizedMatrix(Matrix):
@@ -138,10 +138,10 @@ class StandardizedMatrix(Matrix):
         return (mean - self.center) / self.scale, spread / self.scale**2
 
     @property
-    def signature(self) -> Words:
+    def signature(self) -> Bits:
         return self.base.signature
 
-    def checksum(self, rows: Words, cols: Words) -> Words:
+    def checksum(self, rows: Bits, cols: Bits) -> Bits:
         return self.base.checksum(rows, cols)
 
 

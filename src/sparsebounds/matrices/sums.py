@@ -1,7 +1,7 @@
 """Sums down the columns of a matrix of another array library, in float64 on its device.
 
     powers    sum_i a_i (x_ij - c_j)^p, p = 1 or 2: scores, squared norms, moments
-    words     sum_i r_i words(x_ij) mod 2^64: checksums
+    bits      sum_i r_i bits_of(x_ij) mod 2^64: checksums
 
 This is the plain way, in the library's own operations, a block of columns at a time; float32
 entries are converted, block by block. `kernels` is the fast one. Both err by at most n roundings
@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsebounds._support.array import Abroad, Array, Vector, bits, namespace
-from sparsebounds.matrices.words import Words, words
+from sparsebounds.matrices.bits import Bits, bits_of
 
 BLOCK = 1 << 26
 """Entries converted to float64 at a time: 512 MiB."""
@@ -26,11 +26,11 @@ class ColumnSums(Protocol):
     """Sums over the rows of one array; vectors go in and come out as NumPy's."""
 
     def powers(self, a: Vector, power: int = 1, center: Vector | None = None) -> Vector:
-        """sum_i a_i (x_ij - center_j)^power, one number a column."""
+        """sum_i a_i (x_ij - center_j)^power, one number per column."""
         ...
 
-    def words(self, rows: Words) -> Words:
-        """sum_i rows_si words(x_ij) mod 2^64: one row for each of `rows`."""
+    def bits(self, rows: Bits) -> Bits:
+        """sum_i rows_si bits_of(x_ij) mod 2^64: one row for each of `rows`."""
         ...
 
 
@@ -48,14 +48,14 @@ class PlainSums:
             sums.append(self._home.fetch(weights @ (block if power == 1 else block * block)))
         return np.concatenate(sums)
 
-    def words(self, rows: Words) -> Words:
+    def bits(self, rows: Bits) -> Bits:
         total = np.empty((len(rows), self._array.shape[1]), dtype=np.uint64)
         # Products and sums of signed integers that wrap have the bits of unsigned ones.
         signed = [self._home.bring(row.view(np.int64)) for row in rows]
         for part, block in float64_blocks(self._array):
             folded = bits(block + 0.0)
             if folded is None:
-                total[:, part] = rows @ words(np.ascontiguousarray(self._home.fetch(block)))
+                total[:, part] = rows @ bits_of(np.ascontiguousarray(self._home.fetch(block)))
                 continue
             folded = folded ^ ((folded >> 32) & 0xFFFFFFFF)
             for s, row in enumerate(signed):

@@ -21,7 +21,7 @@ from sparsebounds._support.rounding import exact_products
 
 _BLOCKS_PER_ELEMENT = 8
 _SMALLEST_BLOCK = 4
-_ROUNDING = 2.0**-51
+_SAME = 2.0**-51
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
             base, e = total, _minus_product(t, total, d)
         u = _clipped(e, d, base, rise)
         excess = float(np.sum(u)) - k
-        if abs(excess) <= _ROUNDING * k:
+        if abs(excess) <= _SAME * k:
             return u, base + rise
         low, high = ((base, rise), high) if excess > 0.0 else (low, (base, rise))
         left, right = ((start - base) + more for start, more in (low, high))

@@ -26,7 +26,8 @@ DEPENDENT = 1e-10
 """A column counts as dependent when its distance from the others is below this, for length 1."""
 
 SNAP = 1e-10
-"""What is rounding: of a weight of 1, of the largest |w_i x_i|, of a pivot."""
+"""Rounding error that is allowed for, relative to a weight of 1, to the largest |w_i x_i|, or to
+a pivot of 1."""
 
 REFACTOR = 64
 """Exchanges after which the inverse of the basis is computed afresh."""

@@ -25,7 +25,8 @@ from sparsebounds.relaxation.points import SmoothPoint
 from sparsebounds.relaxation.smooth import Smooth
 
 MOST_MULTIPLIERS = 60
-ROUNDING = 1e-16
+NEGLIGIBLE = 1e-16
+"""A term eta ball / 2 below this share of the objective changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def solve_ball(
         if deadline.late(newton=int(np.count_nonzero(point.w)) ** 2):
             break
         # Inside the ball a smaller eta raises the dual value by at most eta ball/2.
-        if not outside and eta * ball <= max(0.1 * tolerance, ROUNDING * scale):
+        if not outside and eta * ball <= max(0.1 * tolerance, NEGLIGIBLE * scale):
             break
         low, high = (eta, high) if outside else (low, eta)
         length = (eta, 1.0 / math.sqrt(here.size) if here.size > 0 else math.inf)

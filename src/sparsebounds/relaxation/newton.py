@@ -23,7 +23,9 @@ from sparsebounds.relaxation.points import SmoothPoint
 from sparsebounds.relaxation.smooth import Smooth
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
-ROUNDING = 1e-14
+NOISE = 1e-14
+"""Rounding error of the objective, relative to the size of its terms."""
+
 EXCHANGES = 3
 """Times that coordinates of the wrong sign are dropped within one Newton step."""
 
@@ -73,7 +75,7 @@ def newton(
     `enough(value, dual)` may end the work before the gap closes, and so does a step that would
     not end before the `deadline`.
     """
-    noise = ROUNDING * scale
+    noise = NOISE * scale
     point, slopes = start, penalty.slopes(start.w)
     value, best_dual, best = point.value + slopes.value, -np.inf, point
     proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf

@@ -87,8 +87,8 @@ class Relaxation:
     box: Box | None = field(default=None, repr=False)
     """Non-convex losses: the box on which the envelope stood in for the loss.
 
-    There `value` is of a convex function below the loss, which beyond the box goes on in a way of
-    its own; the bounds know the box, and may exceed it by a little.
+    There `value` is that of a convex function below the loss. Outside the box this function says
+    nothing about the loss. Bounds use the box, so they may be a little above `value`.
     """
 
     @classmethod

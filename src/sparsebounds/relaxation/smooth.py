@@ -42,7 +42,7 @@ class Smooth(ABC):
 
     @property
     def _rows(self) -> Array:
-        """A^T: the working columns, one a row."""
+        """A^T: the working columns, one per row."""
         return self._store[: self.size, :]
 
     def reserve(self, size: int) -> None:

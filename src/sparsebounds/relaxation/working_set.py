@@ -80,7 +80,7 @@ class WorkingSet:
         self.workspace.check(program)
         self.smooth: Smooth = self.workspace.smooth
         self.steps = self.rounds = 0
-        # One number where all features have the same: m-vectors are what a pass leaves to do.
+        # One number where all features have the same ridge: a product with a vector costs more.
         self._root: float | Vector = 1.0
         if program.ridge is not None:
             root = np.sqrt(program.ridge)
@@ -188,7 +188,7 @@ class WorkingSet:
         """
         program, w = self.program, self.w[self.index]
         deadline = self.deadline.before(scan=1)
-        # The lines of an envelope have a curvature by convention, and last digits are slow.
+        # An envelope is piecewise linear in parts: Newton's last steps there gain little.
         worth = 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:

@@ -1,6 +1,6 @@
-"""Checksums of a matrix: sum_ij r_i c_j words(x_ij) mod 2^64 for seeded odd multipliers r, c.
+"""Checksums of a matrix: sum_ij r_i c_j bits_of(x_ij) mod 2^64 for seeded odd multipliers r, c.
 
-words(x) are the 64 bits of x with their upper half folded into the lower (and 0 for 0). A sum
+bits_of(x) are the 64 bits of x with their upper half folded into the lower (and 0 for 0). A sum
 does not depend on its order: every memory layout, chunking, sparse or dense storage, and float32
 or its float64 value give the same number in one pass.
 """
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Vector
 
-Words: TypeAlias = npt.NDArray[np.uint64]
+Bits: TypeAlias = npt.NDArray[np.uint64]
 """Checksums are integers mod 2^64."""
 
 ROWS = (0x9E3779B97F4A7C15, 0x165667B19E3779F9)
@@ -22,7 +22,7 @@ COLS = (0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)
 SEEDS = len(ROWS)
 
 
-def words(x: Vector, room: tuple[Vector, Vector] | None = None) -> Words:
+def bits_of(x: Vector, room: tuple[Vector, Vector] | None = None) -> Bits:
     """The bits of each float (-0.0 read as 0.0), their upper half folded into the lower.
 
     Checksums are sums mod 2^64, in which an odd multiple of the sign bit is the sign bit: but
@@ -36,7 +36,7 @@ def words(x: Vector, room: tuple[Vector, Vector] | None = None) -> Words:
     return bits
 
 
-def multipliers(count: int, seed: int, start: int = 0) -> Words:
+def multipliers(count: int, seed: int, start: int = 0) -> Bits:
     """`count` odd 64-bit numbers: a mixing of seed + index, from index `start` on."""
     index = np.arange(start + 1, start + count + 1, dtype=np.uint64)
     x = index * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
@@ -45,7 +45,7 @@ def multipliers(count: int, seed: int, start: int = 0) -> Words:
     return (x ^ (x >> np.uint64(31))) | np.uint64(1)
 
 
-def seeded(rows: slice, cols: slice) -> tuple[Words, Words]:
+def seeded(rows: slice, cols: slice) -> tuple[Bits, Bits]:
     """The multipliers of these rows and of these columns, one row a seed."""
     of_rows, of_cols = (
         np.stack([multipliers(part.stop - part.start, seed, part.start) for seed in seeds])
