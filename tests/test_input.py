@@ -341,7 +341,7 @@ def test_huber_delta(delta: Any, error: type[Exception], text: str) -> None:
 @pytest.mark.parametrize(
     ("coef", "intercept", "error", "text"),
     [
-        ([1.0, 2.0], 0.0, InputError, "coef has 2 entries, but X has 3 columns; pass one a "
+        ([1.0, 2.0], 0.0, InputError, "coef has 2 entries, but X has 3 columns; pass one per "
          "column."),
         ([1.0, np.nan, 0.0], 0.0, InputError, "coef holds NaN at position 1"),
         (["a", "b", "c"], 0.0, InputTypeError, "coef has dtype <U1; it must hold real numbers."),

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.penalties import slope
 from sparsebounds.primalization.centred import centred
 from sparsebounds.program import Program
 
@@ -106,21 +105,16 @@ def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:
 
 
 def cheapest_weights(program: Program, w: Vector) -> Vector:
-    """The u above; 1 for the features always in, 0 where w is."""
-    size = np.abs(w) if program.ball is not None else np.sqrt(program.ridges) * np.abs(w)
-    length = np.where(program.always, 0.0, size)
-    if program.k is not None:
-        # With k = 0 no free feature has a weight, whatever the slope.
-        beta = np.full(program.m, slope(length, program.k) if program.k else math.inf)
-    else:
+    """The u above: those of the penalty h, at the ridge for which they fill the ball."""
+    if program.ball is None:
+        return program.penalty().weights(w)
+    ridge = 1.0
+    if program.k is None:
         beta = np.sqrt(2.0 * program.prices)
-        if program.ball is not None:
-            beta = beta * _ball_slope(
-                length, beta, program.ball - float(np.sum(w[program.always] ** 2))
-            )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        u = np.where(length < beta, length / beta, (length > 0.0).astype(np.float64))
-    return np.where(program.always, 1.0, u)
+        length = np.where(program.always, 0.0, np.abs(w))
+        room = program.ball - float(np.sum(w[program.always] ** 2))
+        ridge = max(_ball_slope(length, beta, room), 1e-150) ** -2.0
+    return program.penalty(ridge=ridge).weights(w)
 
 
 def _ball_slope(size: Vector, beta: Vector, ball: float) -> float:
