@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,49 +35,29 @@ MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
 
 
+@dataclass(eq=False, repr=False)
 class SparseCV(LinearEstimator):
     """Parameters of a search along paths: assigned, and read by `fit`."""
 
-    def __init__(
-        self,
-        ks: Any = None,
-        *,
-        l0s: Any = None,
-        ridges: Any = ("auto",),
-        ball: float | None = None,
-        loss: str | Loss = "squared",
-        criterion: str = "cv",
-        rule: str = "best",
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        tol: float = 1e-4,
-        exact: bool = False,
-        time_limit: float | None = None,
-    ) -> None:
-        self.ks = ks
-        self.l0s = l0s
-        self.ridges = ridges
-        self.ball = ball
-        self.loss = loss
-        self.criterion = criterion
-        self.rule = rule
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.always = always
-        self.never = never
-        self.tol = tol
-        self.exact = exact
-        self.time_limit = time_limit
+    ks: Any = None
+    _: KW_ONLY
+    l0s: Any = None
+    ridges: Any = ("auto",)
+    ball: float | None = None
+    loss: str | Loss = "squared"
+    criterion: str = "cv"
+    rule: str = "best"
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: Any = False
+    always: Any = None
+    never: Any = None
+    tol: float = 1e-4
+    exact: bool = False
+    time_limit: float | None = None
 
     def _search(
         self,

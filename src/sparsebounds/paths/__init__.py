@@ -8,6 +8,7 @@ from sparsebounds.paths.call import path, path_of
 from sparsebounds.paths.plot import MOST_NAMES as MOST_NAMES
 from sparsebounds.paths.plot import entry_order as entry_order
 from sparsebounds.paths.plot import program_coefs as program_coefs
+from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.walk import PathProgress
 

@@ -15,8 +15,8 @@ from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
-from sparsebounds.paths.rows import Fitted, Row
-from sparsebounds.paths.shared import Proof
+from sparsebounds.paths.rows import Row
+from sparsebounds.solving import Solution, proved
 
 
 @dataclass(frozen=True)
@@ -58,33 +58,19 @@ class PathPoint:
     seconds: float = field(repr=False)
 
     @classmethod
-    def of(cls, row: Row, fitted: Fitted, proof: Proof, tol: float) -> PathPoint:
-        """A row of the walk, with the best model and the best proof for it."""
-        program = row.program
-        certificate = Certificate.build(
-            program,
-            proof.duals,
-            proof.leaves,
-            fitted.full(program.m),
-            fitted.b,
-            lower=proof.lower,
-            tree=proof.tree,
-        )
-        distance = program.relative(certificate.gap, certificate.upper)
+    def of(cls, row: Row, tol: float) -> PathPoint:
+        """What the user gets of a row of the walk."""
+        program, certificate = row.program, row.certificate
         return cls(
             k=program.k,
             l0=program.l0 if isinstance(program.l0, float) else None,
-            support=fitted.support,
-            values=fitted.coef,
-            intercept=fitted.intercept,
-            upper=certificate.upper,
-            lower=certificate.lower,
-            rel_gap=distance,
-            status="optimal" if distance <= tol else "bounded",
+            support=certificate.support,
+            values=row.values,
+            intercept=row.intercept,
             fixed_in=row.fixed_in,
-            certificate=certificate,
             nodes=row.nodes,
             seconds=row.seconds,
+            **proved(program, certificate, tol),
         )
 
     @property
@@ -103,6 +89,10 @@ class PathPoint:
     def place(self) -> float:
         """k or l0."""
         return float(self.k) if self.k is not None else float(self.l0 or 0.0)
+
+
+CertifiedPoint = Solution | PathPoint
+"""A model, both bounds on the best possible, and the certificate."""
 
 
 @dataclass(frozen=True, repr=False)

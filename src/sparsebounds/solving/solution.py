@@ -17,6 +17,7 @@ from sparsebounds.certificates import Certificate
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.solving.proof import proved
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
@@ -90,24 +91,19 @@ class Solution:
         more: str = "",
     ) -> Self:
         """The solution that a certificate is about; `more` is added to its message."""
-        distance = program.relative(certificate.gap, certificate.upper)
         far = program.distance(certificate.gap, certificate.upper)
         return cls(
             coef=coef,
             intercept=intercept,
             support=np.flatnonzero(coef),
             feature_names=program.feature_names,
-            upper=certificate.upper,
-            lower=certificate.lower,
-            rel_gap=distance,
-            status="optimal" if distance <= tol else "bounded",
             message=f"The model is {far}.{more}",
             fixed_in=screened.fixed_in,
             fixed_out=screened.fixed_out,
             relaxation=relaxed,
-            certificate=certificate,
             stats=stats,
             program=program,
+            **proved(program, certificate, tol),
         )
 
     @cached_property
