@@ -40,7 +40,7 @@ def test_amounts_of_memory(size: Any, count: int) -> None:
     "size", ["2", "GiB", "2 GiBs", "-1 MB", "0 MB", "1.2.3 MB", 0, -5, 1.5, True, None]
 )
 def test_what_is_no_amount_of_memory(size: Any) -> None:
-    with pytest.raises(InputError, match=r"is no amount of memory: pass \"2 GiB\""):
+    with pytest.raises(InputError, match=r"is not an amount of memory: pass \"2 GiB\""):
         byte_count("memory", size)
 
 
@@ -131,7 +131,7 @@ def test_parquet_of_many_types(tmp_path: Path) -> None:
     [
         ("gone.npy", {}, r"There is no file or folder .*gone\.npy\."),
         ("X.npy", {"dataset": "a"}, r"dataset='a' is for HDF5 and Zarr; .*X\.npy holds one array"),
-        ("X.npy", {"memory": "much"}, r"memory='much' is no amount of memory"),
+        ("X.npy", {"memory": "much"}, r"memory='much' is not an amount of memory"),
         ("two.hdf5", {}, r"dataset names one of the arrays in .*two\.hdf5: 'a', 'c'\."),
         ("two.hdf5", {"dataset": "d"}, r"dataset='d' is none of the arrays in .*: 'a', 'c'\."),
         ("two.hdf5", {"dataset": "a"}, r"X is a Group of several arrays; pass one of them: 'b'\."),

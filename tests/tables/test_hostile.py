@@ -238,5 +238,5 @@ def test_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARSEBOUNDS_MEMORY", "1 TiB")
     assert room() == 1 << 40
     monkeypatch.setenv("SPARSEBOUNDS_MEMORY", "much")
-    with pytest.raises(InputError, match="SPARSEBOUNDS_MEMORY='much' is no amount of memory"):
+    with pytest.raises(InputError, match="SPARSEBOUNDS_MEMORY='much' is not an amount of memory"):
         room()

@@ -59,7 +59,7 @@ def byte_count(name: str, size: Any) -> int:
     except (KeyError, ValueError):
         pass
     raise InputError(
-        f'{name}={size!r} is no amount of memory: pass "2 GiB", "500 MB" or a number of bytes.'
+        f'{name}={size!r} is not an amount of memory: pass "2 GiB", "500 MB" or a number of bytes.'
     )
 
 

@@ -59,7 +59,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     say(model_table(program, solution))
     labels = class_labels(program)
     if labels is not None:
-        say(f"A positive sum means {labels[1]!r}.", style="dim")
+        say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
     say()
     table = bounds_table(program, solution.lower, solution.upper, relative)
     table.add_row("status", status_words(solution.status, tol))

@@ -104,7 +104,7 @@ def returned(X: Any, found: Any) -> Any:
 
 
 def _by_rows(array: Any, work: Callable[[Any], Any]) -> Any:
-    """A function of rows on every block of a Dask array; what it makes of no rows says how."""
+    """A function of rows on every block of a Dask array; its shape and type come from no rows."""
     whole = array.rechunk({1: -1}) if array.ndim == 2 else array
     like = work(np.zeros((0, *whole.shape[1:]), dtype=whole.dtype))
     chunks = (whole.chunks[0], *((size,) for size in like.shape[1:]))

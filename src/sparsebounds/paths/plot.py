@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.printable import printable
 
 if TYPE_CHECKING:
@@ -29,12 +30,7 @@ MOST_NAMES = 25
 
 def draw(path: Path, axes: Any = None) -> Any:
     """The three panels; returns their axes."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise InputError(
-            "plot needs matplotlib, which is not installed: pip install 'sparsebounds[plot]'."
-        ) from error
+    plt = library("matplotlib.pyplot", "plot", "plot needs matplotlib")
     order = entry_order(path)
     if axes is None:
         low = 0.6 + 0.16 * max(len(order), 2)

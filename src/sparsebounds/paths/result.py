@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Row
@@ -197,13 +198,7 @@ class Path(Sequence[PathPoint]):
 
     def to_frame(self) -> Any:
         """A pandas table, one row a point: bounds, sizes, and the coefficients ever used."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError(
-                "to_frame needs pandas, which is not installed: pip install 'sparsebounds[data]'."
-            ) from error
-        table: dict[str, Any] = {
+        columns = {
             self.kind: [getattr(point, self.kind) for point in self.points],
             "nonzeros": self.sizes,
             "upper": self.upper,
@@ -213,8 +208,8 @@ class Path(Sequence[PathPoint]):
             "intercept": self.intercepts,
         }
         coefs = self.coefs
-        used = np.flatnonzero(np.any(coefs != 0.0, axis=0)).tolist()
-        return pd.DataFrame(table | {f"coef {self.label(i)}": coefs[:, i] for i in used})
+        used = np.flatnonzero(np.any(coefs != 0.0, axis=0))
+        return model_frame(columns, coefs, used, self.label)
 
     def plot(self, axes: Any = None) -> Any:
         """The objective with its certified band, the coefficients and the support along the path.

@@ -243,7 +243,9 @@ def _confusion(rows: Predicted, first: str, second: str) -> Table:
         for side, label in ((False, first), (True, second))
     ]
     head = (("rows that", False), (f"taken for {first}", True), (f"taken for {second}", True))
-    return Table(head, cells, note=f"A positive sum is taken for {second}.")
+    return Table(
+        head, cells, note=f"The model predicts {second} where its weighted sum is above 0."
+    )
 
 
 def _histogram(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.files import write_atomically
 from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
@@ -18,14 +18,8 @@ from sparsebounds.report.parts import Chart, Page
 
 def require_report() -> None:
     """Raise, in a sentence, where a report cannot be written."""
-    try:
-        import jinja2  # noqa: F401
-        import plotly.offline  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            "A report needs plotly and jinja2, which are not installed: "
-            "pip install 'sparsebounds[report]'."
-        ) from error
+    for name in ("jinja2", "plotly"):
+        library(name, "report", f"A report needs {name}")
 
 
 def rendered(page: Page) -> str:
