@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.files import write_atomically
 from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
@@ -30,7 +31,7 @@ from sparsebounds.cli._output import (
 )
 from sparsebounds.cli._outputs import check_folder, check_outputs
 from sparsebounds.cli._read import read
-from sparsebounds.cli._run import command_line
+from sparsebounds.cli._run import command_line, held_rows
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path, PathPoint
@@ -99,9 +100,7 @@ def path(
                 outputs += [("--certificates", file) for file in sorted(files)]
         check_outputs(outputs, {"DATA": data}, force=force)
         if plot is not None:
-            from sparsebounds.experiments import require_matplotlib
-
-            require_matplotlib()
+            library("matplotlib", "plot", "The figures need matplotlib")
             _check_picture(plot)
         if report_file is not None:
             from sparsebounds.report import require_report
@@ -139,7 +138,7 @@ def path(
             for point in found:
                 point.certificate.save(_proof_file(certificates, found.kind, point.place))
         if report_file is not None:
-            from sparsebounds.cli._report import held_rows, origin
+            from sparsebounds.cli._report import origin
             from sparsebounds.report import report_path
 
             report_path(

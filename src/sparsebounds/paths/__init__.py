@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.paths.arguments import budgets as budgets
 from sparsebounds.paths.arguments import prices as prices
+from sparsebounds.paths.around import path_around as path_around
 from sparsebounds.paths.call import path, path_of
 from sparsebounds.paths.plot import MOST_NAMES as MOST_NAMES
 from sparsebounds.paths.plot import entry_order as entry_order

@@ -222,8 +222,9 @@ class Path(Sequence[PathPoint]):
 
     def report(self, file: str | os.PathLike[str]) -> None:
         """Write the path into one HTML file that opens offline. Needs the extra `report`."""
-        from sparsebounds.report import report_path
+        from sparsebounds.report import check_report, report_path
 
+        check_report(file)
         report_path(file, self)
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,6 @@ import os
 import numpy as np
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._support.files import check_output
 from sparsebounds.paths import MOST_NAMES, Path, PathPoint
 from sparsebounds.program import Program
 from sparsebounds.report.band import path_band
@@ -17,10 +16,10 @@ from sparsebounds.report.charts import (
     members_chart,
     scores_chart,
 )
-from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
-from sparsebounds.report.page import require_report, write
+from sparsebounds.report.origin import Origin, data_section, repeat_section
+from sparsebounds.report.page import write
 from sparsebounds.report.parts import Block, Card, Cell, Chart, Page, Section, Table, Text, number
-from sparsebounds.report.scores import fitted, scored
+from sparsebounds.report.scores import Held, fitted
 
 
 def report_path(
@@ -32,8 +31,6 @@ def report_path(
     origin: Origin | None = None,
 ) -> None:
     """Write the report of a path; with its program, how its models predict too."""
-    require_report()
-    check_output(file)
     origin = origin or Origin()
     held = held.checked(program) if held is not None and program is not None else None
     spent = f"{path.full_passes:.0f} passes over the data, {path.seconds:.2f} s"
@@ -87,7 +84,7 @@ def _predictions(path: Path, program: Program | None, held: Held | None) -> Sect
     title = "How they predict"
     if program is None:
         return Section("predictions", title, ())
-    own = [scored(program, fitted(program, point)) for point in path]
+    own = [fitted(program, point).scores for point in path]
     score = next(iter(own[0]))
     sides = {f"training ({program.n} rows)": np.array([one[score] for one in own])}
     blocks: list[Block] = []
@@ -96,7 +93,7 @@ def _predictions(path: Path, program: Program | None, held: Held | None) -> Sect
             Text("No rows were held out: this is on the rows that the models were fitted to.")
         )
     else:
-        new = [scored(program, held.seen_by(program, point)) for point in path]
+        new = [held.seen_by(program, point).scores for point in path]
         values = np.array([one.get(score, np.nan) for one in new])
         sides[f"held out ({len(held.y)} rows)"] = values
     blocks.append(Chart("scores", f"{score} of each model", scores_chart(path, score, sides)))

@@ -148,12 +148,15 @@ class Solution:
         whose certified band is drawn (else a short one is made); `program` is the problem where
         the solution does not hold it any more. Needs the extra `report`.
         """
-        from sparsebounds.report import Held, report_solution
+        from sparsebounds.paths import path_around
+        from sparsebounds.report import Held, check_report, report_solution
 
         if (X is None) != (y is None):
             raise InputError("X and y go together: pass the rows' features and their response.")
         posed = program or self._posed("report")
-        held = None if X is None else Held(X, y, sample_weight, offset)
+        check_report(file)
+        held = None if X is None else Held(X, y, sample_weight, offset).checked(posed)
+        path = path_around(posed, self.stats.seconds) if path is None else path
         report_solution(file, posed, self, held=held, names=names, path=path)
 
     def _repr_html_(self) -> str:
