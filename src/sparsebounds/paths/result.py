@@ -254,3 +254,13 @@ class Path(Sequence[PathPoint]):
             for point in self.points
         ]
         return "\n".join([*lines, self.message])
+
+
+def changes(path: Path, gone: str) -> Iterator[list[str]]:
+    """For each point the features that come in since the last one, as "+age", and those that go."""
+    before: set[int] = set()
+    for point in path:
+        now = set(point.support.tolist())
+        come = [f"+{path.label(i)}" for i in sorted(now - before)]
+        yield come + [f"{gone}{path.label(i)}" for i in sorted(before - now)]
+        before = now

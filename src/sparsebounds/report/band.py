@@ -17,9 +17,14 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds.paths import Path
+from sparsebounds.paths import Path, places
 from sparsebounds.program import Program
 from sparsebounds.solving import Solution
+
+MEANING = (
+    "At each point the best possible objective is proved to lie in the band, between the bound and "
+    "the model found there."
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,16 @@ class Band:
 
 def path_band(path: Path) -> Band:
     """The band of a path."""
-    places = np.array([point.place for point in path])
     optimal = np.array([point.status == "optimal" for point in path])
     return Band(
-        path.kind, places, path.lower, path.upper, path.rel_gap, path.sizes, optimal, path.null
+        path.kind,
+        places(path),
+        path.lower,
+        path.upper,
+        path.rel_gap,
+        path.sizes,
+        optimal,
+        path.null,
     )
 
 

@@ -7,9 +7,9 @@ import os
 import numpy as np
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds.paths import MOST_NAMES, Path, PathPoint
+from sparsebounds.paths import MOST_NAMES, Path, changes
 from sparsebounds.program import Program
-from sparsebounds.report.band import path_band
+from sparsebounds.report.band import MEANING, path_band
 from sparsebounds.report.charts import (
     band_chart,
     coefficients_chart,
@@ -64,15 +64,11 @@ def _cards(path: Path) -> tuple[Card, ...]:
 
 
 def _proved(path: Path) -> Section:
-    words = (
-        "At each point the best possible objective is proved to lie in the band, between the bound "
-        "and the model found there."
-    )
     return Section(
         "proved",
         "What is proved",
         (
-            Text(words, strong=True),
+            Text(MEANING, strong=True),
             Chart("band", "The certified band", band_chart(path_band(path))),
             Text(path.message),
         ),
@@ -117,8 +113,8 @@ def _coefficients(path: Path) -> Section:
 
 
 def _points(path: Path) -> Table:
-    rows, before = [], None
-    for point in path:
+    rows = []
+    for point, changed in zip(path, changes(path, "−"), strict=True):
         rows.append(
             (
                 Cell(f"{point.place:g}", point.place),
@@ -130,10 +126,9 @@ def _points(path: Path) -> Table:
                     point.rel_gap,
                     mark="good" if point.status == "optimal" else "",
                 ),
-                Cell(_changes(path, before, point)),
+                Cell("  ".join(changed)),
             )
         )
-        before = point
     heads = ((path.kind, True), ("used", True), ("proved bound", True), ("objective", True))
     return Table(
         (*heads, ("gap", True), ("comes in, goes", False)),
@@ -141,14 +136,6 @@ def _points(path: Path) -> Table:
         name="points",
         note="Bounds are rounded to the safe side; green gaps are proved optimal.",
     )
-
-
-def _changes(path: Path, before: PathPoint | None, point: PathPoint) -> str:
-    """Features that come in, and go, from one point to the next."""
-    earlier = set() if before is None else set(before.support.tolist())
-    now = set(point.support.tolist())
-    come = [f"+{path.label(i)}" for i in sorted(now - earlier)]
-    return "  ".join(come + [f"−{path.label(i)}" for i in sorted(earlier - now)])
 
 
 def _features(path: Path) -> Table:

@@ -13,7 +13,7 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
-from sparsebounds.report.band import solution_band
+from sparsebounds.report.band import MEANING, solution_band
 from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
@@ -168,12 +168,7 @@ def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
     if path is None or len(path) == 0:
         return Section("sizes", title, ())
     band = solution_band(program, solution, path)
-    words = (
-        "At each point the best possible objective is proved to lie in the band, between the bound "
-        "and the model found there."
-    )
-    if not path.complete:
-        words += f" {path.message}"
+    words = MEANING if path.complete else f"{MEANING} {path.message}"
     chart = Chart("band", "The certified band", band_chart(band), words)
     return Section("sizes", title, (chart,))
 
