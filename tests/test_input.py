@@ -75,27 +75,27 @@ SHAPES = [
          X=sp.csr_array((6, 0))),
     case("y column", InputError, "y must be one-dimensional; its shape is (6, 1). Try y.ravel().",
          y=Y[:, None]),
-    case("y short", InputError, "y has 5 entries, but X has 6 rows; pass one a row.", y=Y[:5]),
+    case("y short", InputError, "y has 5 entries, but X has 6 rows; pass one per row.", y=Y[:5]),
     case("y none", InputError, "y must be one-dimensional; its shape is ().", y=None),
     case("y ragged", InputError, "y cannot be read as a vector of numbers",
          y=[[1, 2], [3], 1, 1, 1, 1]),
-    case("weights long", InputError, "sample_weight has 7 entries, but X has 6 rows; pass one a "
+    case("weights long", InputError, "sample_weight has 7 entries, but X has 6 rows; pass one per "
          "row.", sample_weight=np.ones(7)),
     case("weights matrix", InputError, "sample_weight must be one-dimensional; its shape is "
          "(6, 1). Try sample_weight.ravel().", sample_weight=np.ones((6, 1))),
-    case("offset short", InputError, "offset has 3 entries, but X has 6 rows; pass one a row.",
+    case("offset short", InputError, "offset has 3 entries, but X has 6 rows; pass one per row.",
          offset=np.ones(3)),
     case("offset number", InputError, "offset must be one-dimensional; its shape is ().",
          offset=1.0),
-    case("ridge long", InputError, "ridge has 4 entries, but X has 3 features; pass one a feature.",
-         ridge=np.ones(4)),
+    case("ridge long", InputError, "ridge has 4 entries, but X has 3 features; pass one per "
+         "feature.", ridge=np.ones(4)),
     case("ridge matrix", InputError, "ridge must be one-dimensional; its shape is (1, 3).",
          ridge=np.ones((1, 3))),
-    case("l0 short", InputError, "l0 has 2 entries, but X has 3 features; pass one a feature.",
+    case("l0 short", InputError, "l0 has 2 entries, but X has 3 features; pass one per feature.",
          l0=[0.1, 0.1]),
     case("ball vector", InputTypeError, "must be a number greater than 0", ball=np.ones(3)),
     case("standardize pair", InputError, "standardize has 2 entries, but X has 3 columns; pass "
-         "one a column.", standardize=(np.zeros(2), np.ones(3))),
+         "one per column.", standardize=(np.zeros(2), np.ones(3))),
 ]  # fmt: skip
 
 NOT_FINITE = [
@@ -288,7 +288,7 @@ SETTINGS = [
          "(np.flatnonzero of a mask).", always=[True, False, False]),
     case("always float", InputTypeError, "always holds 1.0; pass column indices", always=[1.0]),
     case("positive short", InputError, "positive must be True, False or a boolean mask of 3 "
-         "entries, one a feature.", positive=[True, False]),
+         "entries, one per feature.", positive=[True, False]),
     case("positive indices", InputError, "positive must be True, False or a boolean mask",
          positive=[0, 1, 1]),
     case("positive none", InputError, "positive must be True, False or a boolean mask",
@@ -341,7 +341,7 @@ def test_huber_delta(delta: Any, error: type[Exception], text: str) -> None:
 @pytest.mark.parametrize(
     ("coef", "intercept", "error", "text"),
     [
-        ([1.0, 2.0], 0.0, InputError, "coef has 2 entries, but X has 3 columns; pass one a "
+        ([1.0, 2.0], 0.0, InputError, "coef has 2 entries, but X has 3 columns; pass one per "
          "column."),
         ([1.0, np.nan, 0.0], 0.0, InputError, "coef holds NaN at position 1"),
         (["a", "b", "c"], 0.0, InputTypeError, "coef has dtype <U1; it must hold real numbers."),
@@ -363,7 +363,7 @@ def test_a_bad_model(
 @pytest.mark.parametrize(
     ("a", "text"),
     [
-        (np.ones(5), "a has 5 entries, but X has 6 rows; pass one a row."),
+        (np.ones(5), "a has 5 entries, but X has 6 rows; pass one per row."),
         (np.full(6, np.nan), "a holds NaN at position 0"),
     ],
 )

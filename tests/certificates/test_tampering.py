@@ -504,7 +504,7 @@ def test_data_that_cannot_be_read(plain: Any) -> None:
     holes[2, 1] = np.nan
     for data, text in (
         ((holes, y), "X holds NaN in column 1; drop or impute such rows or columns."),
-        ((X, y[:5]), "y has 5 entries, but X has 9 rows; pass one a row."),
+        ((X, y[:5]), "y has 5 entries, but X has 9 rows; pass one per row."),
         ((X, y + 1j), "y is complex; it must hold real numbers or class labels."),
         ((X, y, -np.ones(9)), "sample_weight holds -1; weights must be 0 or more (0 drops a row)."),
         (([[1.0, 2.0], [3.0]], y), "inhomogeneous shape"),

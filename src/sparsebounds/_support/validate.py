@@ -92,7 +92,7 @@ def check_callback(callback: Any) -> None:
 
 
 def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> float | Vector:
-    """A positive number, or a vector with one number a feature."""
+    """A positive number, or a vector with one number per feature."""
     if np.ndim(value) == 0:
         return positive_number(name, value)
     numbers = real_vector(name, value, m, "feature")
@@ -113,7 +113,7 @@ def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
         )
     if len(array) != length:
         raise InputError(
-            f"{name} has {len(array)} entries, but X has {length} {per}s; pass one a {per}."
+            f"{name} has {len(array)} entries, but X has {length} {per}s; pass one per {per}."
         )
     vector = array.astype(np.float64)
     if not np.all(np.isfinite(vector)):
@@ -152,7 +152,7 @@ def response_labels(y: Any, n: int) -> Any:
     if array.ndim != 1:
         raise InputError(f"y must be one-dimensional; its shape is {array.shape}. Try y.ravel().")
     if len(array) != n:
-        raise InputError(f"y has {len(array)} entries, but X has {n} rows; pass one a row.")
+        raise InputError(f"y has {len(array)} entries, but X has {n} rows; pass one per row.")
     if array.dtype.kind == "c":
         raise InputTypeError("y is complex; it must hold real numbers or class labels.")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
@@ -206,7 +206,9 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
 def feature_names(value: Any, m: int) -> tuple[str, ...]:
     """m distinct names."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputTypeError(f"feature_names={value!r} must be a list of {m} names, one a column.")
+        raise InputTypeError(
+            f"feature_names={value!r} must be a list of {m} names, one per column."
+        )
     names = tuple(str(name) for name in value)
     if len(names) != m:
         raise InputError(f"feature_names has {len(names)} entries, but X has {m} columns.")
@@ -274,6 +276,6 @@ def sign_mask(positive: Any, m: int) -> Mask:
     mask = to_numpy(positive)
     if mask.dtype != np.bool_ or mask.shape != (m,):
         raise InputError(
-            f"positive must be True, False or a boolean mask of {m} entries, one a feature."
+            f"positive must be True, False or a boolean mask of {m} entries, one per feature."
         )
     return mask.copy()

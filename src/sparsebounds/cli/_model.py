@@ -40,7 +40,7 @@ class SavedModel:
     """How the table was read; None where the data were arrays."""
 
     def placed(self, program: Program) -> tuple[Vector, float]:
-        """The coefficients, one a column of the program's data, and the intercept."""
+        """The coefficients, one per column of the program's data, and the intercept."""
         labels = class_labels(program)
         if self.classes is not None and labels is not None and labels != self.classes:
             raise InputError(
@@ -52,7 +52,7 @@ class SavedModel:
             if len(self.coef) not in (program.m, program.m + 1):
                 raise InputError(
                     f"The model has {len(self.coef)} coefficients, but the data have {program.m} "
-                    "features; pass one a feature, and the intercept last if there is one."
+                    "features; pass one per feature, and the intercept last if there is one."
                 )
             coef[:] = self.coef[: program.m]
             return coef, sum(self.coef[program.m :])

@@ -34,7 +34,7 @@ def predict(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Predict the response of new rows, one line a row, as CSV.
+    """Predict the response of new rows, one line per row, as CSV.
 
     Only the columns that the model uses are needed. Text is encoded and gaps are filled as they
     were for the model. Classes come with their probability (loss logistic) or score.

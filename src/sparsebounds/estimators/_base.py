@@ -50,7 +50,7 @@ class LinearEstimator(BaseEstimator):
         return X, y
 
     def _linear(self, X: Any) -> Any:
-        """X coef + intercept for new rows, one column a model; lazy for Dask, else NumPy."""
+        """X coef + intercept for new rows, one column per model; lazy for Dask, else NumPy."""
         check_is_fitted(self)
         if stays(X):
             validate_data(self, X, skip_check_array=True, reset=False)

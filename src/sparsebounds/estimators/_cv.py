@@ -25,7 +25,7 @@ from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator
-from sparsebounds.estimators._criteria import check_choice, check_scored, chosen, information
+from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import as_matrix
@@ -69,7 +69,7 @@ class SparseCV(LinearEstimator):
         shell: Any,
         groups: Any,
     ) -> tuple[list[Path], list[PathPoint]]:
-        """The paths on all rows at the chosen ridge, one a problem, and their chosen points.
+        """The paths on all rows at the chosen ridge, one per problem, and their chosen points.
 
         `coded` are the responses of the problems, `shell` an estimator that predicts once it
         has coefficients, for scoring.
@@ -91,7 +91,7 @@ class SparseCV(LinearEstimator):
                 for train, test in splits
             )
             scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
-            check_scored(scores)
+            check_scores(scores)
             at, point = chosen(scores, self.rule)
             paths = full_paths(X, coded, weights, ridges[at], options)
         else:
@@ -218,7 +218,7 @@ def grid_of(options: dict[str, Any]) -> list[Any]:
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
-    """One path a problem. Ctrl-C ends the whole choice: half of it would choose something else."""
+    """One path per problem. Ctrl-C ends the whole choice: half of one would choose otherwise."""
     found = []
     for y in coded:
         found.append(path(X, y, sample_weight=weights, ridge=ridge, **options))

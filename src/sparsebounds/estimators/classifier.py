@@ -126,13 +126,13 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
     classes_
         The labels, sorted.
     coef_, intercept_
-        In the units of X, of shapes (1, m) and (1,), or a row a class.
-    upper_, lower_, gap_ : float, or an array with one a class
+        In the units of X, of shapes (1, m) and (1,), or a row per class.
+    upper_, lower_, gap_ : float, or an array with one per class
         As in `SparseRegressor`, for the coded response.
     status_ : str
         "optimal" where every gap is proved to be at most tol, else "bounded".
     certificate_, solution_
-        One of each, or a list with one a class. With two classes `certificate_.verify(X, y,
+        One of each, or a list with one per class. With two classes `certificate_.verify(X, y,
         sample_weight)` checks the proof on the training data; with more, certificate c is about
         `y == classes_[c]`. The weights are those after `class_weight`.
     ridge_, n_iter_, n_features_in_, feature_names_in_
@@ -153,7 +153,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
 
 def log_chances(z: Vector) -> Vector:
-    """The logarithm of each class's probability, from one linear predictor or one a class."""
+    """The logarithm of each class's probability, from one linear predictor or one per class."""
     if z.shape[1] == 1:
         return -np.logaddexp(0.0, np.hstack((z, -z)))
     each = -np.logaddexp(0.0, -z)

@@ -163,12 +163,12 @@ class Path(Sequence[PathPoint]):
 
     @property
     def coefs(self) -> Vector:
-        """Coefficients in the user's units, one row a point."""
+        """Coefficients in the user's units, one row per point."""
         return np.stack([point.coef for point in self.points])
 
     @property
     def intercepts(self) -> Vector:
-        """One number a point."""
+        """One number per point."""
         return np.array([point.intercept for point in self.points])
 
     @property
@@ -197,7 +197,7 @@ class Path(Sequence[PathPoint]):
         return str(feature) if self.feature_names is None else self.feature_names[feature]
 
     def to_frame(self) -> Any:
-        """A pandas table, one row a point: bounds, sizes, and the coefficients ever used."""
+        """A pandas table, one row per point: bounds, sizes, and the coefficients ever used."""
         columns = {
             self.kind: [getattr(point, self.kind) for point in self.points],
             "nonzeros": self.sizes,
