@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +30,24 @@ settings.load_profile("long" if os.environ.get("SPARSEBOUNDS_LONG") else "suite"
 def rng() -> np.random.Generator:
     """A generator that starts afresh, with the same seed, in every test."""
     return np.random.default_rng(20220601)
+
+
+@pytest.fixture
+def killed() -> Callable[[str, Path, float], None]:
+    """Run a script that saves to a file, and kill it some seconds after the first save."""
+
+    def run(script: str, file: Path, seconds: float) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            deadline = time.monotonic() + 60.0
+            while not file.exists() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(seconds)
+            process.kill()
+            assert "finished" not in process.communicate()[0]
+
+    return run
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -87,8 +87,8 @@ SHAPES = [
          offset=np.ones(3)),
     case("offset number", InputError, "offset must be one-dimensional; its shape is ().",
          offset=1.0),
-    case("ridge long", InputError,
-         "ridge has 4 entries, but X has 3 features; pass one per feature.", ridge=np.ones(4)),
+    case("ridge long", InputError, "ridge has 4 entries, but X has 3 features; pass one per "
+         "feature.", ridge=np.ones(4)),
     case("ridge matrix", InputError, "ridge must be one-dimensional; its shape is (1, 3).",
          ridge=np.ones((1, 3))),
     case("l0 short", InputError, "l0 has 2 entries, but X has 3 features; pass one per feature.",

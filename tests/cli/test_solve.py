@@ -139,7 +139,7 @@ def test_weights_and_offset(invoke: Invoke, trial: Path) -> None:
 
 def test_labels_of_words(invoke: Invoke, words: Path) -> None:
     result = invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic")
-    assert "A positive sum means 'dead'." in said(result)
+    assert "The model predicts 'dead' where its weighted sum is above 0." in said(result)
     found = answer(
         invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic", "--json")
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -141,17 +139,11 @@ print("finished")
 """
 
 
-def test_a_killed_search_goes_on(tmp_path: Path) -> None:
+def test_a_killed_search_goes_on(
+    tmp_path: Path, killed: Callable[[str, Path, float], None]
+) -> None:
     path = tmp_path / "search.npz"
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        deadline = time.monotonic() + 60.0
-        while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.1)
-        process.kill()
-        assert "finished" not in process.communicate()[0]
+    killed(SCRIPT, path, 0.1)
     program = posed("k+ridge")
     saved = Checkpoint(path, program, 1e-4).saved
     assert saved is not None

@@ -136,7 +136,7 @@ def test_parquet_of_many_types(tmp_path: Path) -> None:
         ("two.hdf5", {"dataset": "d"}, r"dataset='d' is none of the arrays in .*: 'a', 'c'\."),
         ("two.hdf5", {"dataset": "a"}, r"X is a Group of several arrays; pass one of them: 'b'\."),
         ("group", {}, r"dataset names one of the arrays in .*group: 'X', 'other'"),
-        ("notes.txt", {}, r"notes\.txt: its name must end in \.npy, \.zarr, \.h5, \.hdf5 or"),
+        ("notes.txt", {}, r"what it holds: \.npy, \.zarr, \.h5, \.hdf5 or \.parquet, not '\.txt'"),
         ("text.parquet", {}, r"columns that are not numbers: 'a'\. Encode them"),
         ("cube.npy", {}, r"X must be a matrix of two dimensions, rows by features; it has 3\."),
         ("words.npy", {}, r"X has dtype <U1; it must hold real numbers"),

@@ -687,15 +687,15 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "path: stops by the bound of the point itself",
         "paths/walk.py",
-        "ends = [(row.fitted.at(end).upper, self.shared.lower(end))]",
-        "ends = [(row.fitted.upper, self.shared.lower(row.program))]",
+        "ends = [(row.upper_at(end), self.shared.lower(end))]",
+        "ends = [(row.certificate.upper, self.shared.lower(row.program))]",
         f"{PATH}::test_stop_is_what_it_claims",
     ),
     _of(
         "path: the value of another point",
         "paths/rows.py",
-        "return replace(self, upper=upper)",
-        "return replace(self, upper=self.upper)",
+        "return objective_up(program, self.w, self.certificate.intercept, wider=WIDER)",
+        "return self.certificate.upper",
         f"{PATH}::test_a_model_is_worth_at_a_price_what_it_costs_there",
     ),
 )

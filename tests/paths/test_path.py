@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import sparsebounds as sb
 from sparsebounds.datasets import make_correlated
 from sparsebounds.losses import REGISTRY
-from sparsebounds.models import as_returned, refit
+from sparsebounds.models import refit
 from sparsebounds.paths import PathProgress, path_of, walk
-from sparsebounds.paths.rows import Fitted
+from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
@@ -103,10 +103,10 @@ def test_shared_vectors_prove_what_each_of_them_proves() -> None:
 def test_a_model_is_worth_at_a_price_what_it_costs_there() -> None:
     rng = np.random.default_rng(0)
     program = Program(rng.normal(size=(15, 6)), rng.normal(size=15), l0=0.1, ridge=0.1)
-    fitted = Fitted.of(program, *as_returned(program, refit(program, np.array([0, 2]))))
+    row = Row.of(program, refit(program, np.array([0, 2])), np.zeros(15))
     for price in (0.01, 0.1, 0.5):
-        value = fitted.unpriced + 2.0 * price
-        assert fitted.at(program.with_price(price)).upper == pytest.approx(value, rel=1e-12)
+        value = row.unpriced + 2.0 * price
+        assert row.upper_at(program.with_price(price)) == pytest.approx(value, rel=1e-12)
 
 
 def test_coarse_bounds_are_below() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -187,17 +184,9 @@ print("finished")
 """
 
 
-def test_a_killed_path_goes_on(tmp_path: Path) -> None:
+def test_a_killed_path_goes_on(tmp_path: Path, killed: Callable[[str, Path, float], None]) -> None:
     file = tmp_path / "path.npz"
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(file)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        deadline = time.monotonic() + 60.0
-        while not file.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.3)
-        process.kill()
-        assert "finished" not in process.communicate()[0]
+    killed(SCRIPT, file, 0.3)
     with np.load(file) as arrays:
         assert 1 <= len(arrays["lower"]) < 7
     seen: list[Any] = []

@@ -17,8 +17,9 @@ from sklearn.metrics import roc_auc_score
 
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
+from sparsebounds.paths import path_around
 from sparsebounds.report import page as page_module
-from sparsebounds.report.band import path_band, short_path, solution_band
+from sparsebounds.report.band import path_band, solution_band
 
 Read = Callable[[Path], Any]
 FILES = ("regression", "classes", "path")
@@ -111,7 +112,7 @@ def test_the_band_holds_the_optimum_with_what_a_solution_proves(made: Any) -> No
     X, y, solution = made.X[:60], made.y[:60], made.regression
     program = solution.program
     assert program is not None
-    path = short_path(program, solution)
+    path = path_around(program, 0.0)
     assert path is not None
     band = solution_band(program, solution, path)
     assert band.chosen is not None

@@ -8,7 +8,7 @@ import pytest
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Program
-from sparsebounds.report.scores import Scores, fitted, predicted, scored
+from sparsebounds.report.scores import Held, Scores, fitted
 from sparsebounds.solving.solution import Solution
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.tables import Table
@@ -29,8 +29,8 @@ def made(loss: str, rng: np.random.Generator, *, offset: bool = True) -> Table:
 
 def on(program: Program, solution: Solution, table: Table) -> Scores:
     """The scores on the rows of a table."""
-    rows = predicted(program, solution, table.X, table.y, table.weights, table.offset)
-    return scored(program, rows)
+    rows = Held(table.X, table.y, table.weights, table.offset)
+    return rows.seen_by(program, solution).scores
 
 
 def scores_and_value(loss: str, table: Table) -> tuple[Scores, float]:
@@ -39,7 +39,7 @@ def scores_and_value(loss: str, table: Table) -> tuple[Scores, float]:
     solution = solve_program(program)
     w, b = program.to_program(solution.coef, solution.intercept)
     z = program.matrix.columns(np.arange(program.m)) @ w + b
-    assert on(program, solution, table) == pytest.approx(scored(program, fitted(program, solution)))
+    assert on(program, solution, table) == pytest.approx(fitted(program, solution).scores)
     return on(program, solution, table), program.F.value(z)
 
 

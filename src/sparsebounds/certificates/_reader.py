@@ -1,4 +1,4 @@
-"""A JSON document read field by field: every failure names the field and what it must be.
+"""The parts of a certificate's document: features, and arrays in base64.
 
 Compressed arrays are made only where there is room for them, which is in proportion to the file:
 a small file never takes much memory, whatever sizes it states.
@@ -10,13 +10,13 @@ import base64
 import binascii
 import math
 import zlib
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.documents import Document
 from sparsebounds._support.errors import CertificateError
 
 LEAST, SHARE = 1 << 24, 16
@@ -40,69 +40,27 @@ class Room:
             )
 
 
-class Reader:
-    """A JSON value with its path, read field by field; a path of "" reads the value itself."""
+class Reader(Document):
+    """A certificate's document, and the memory left for its arrays."""
+
+    error = CertificateError
 
     def __init__(self, content: Any, path: str, room: Room) -> None:
-        self.content = content
-        self.path = path
+        super().__init__(content, path)
         self.room = room
 
-    def get(self, key: str) -> Any:
-        if not key:
-            return self.content
-        if not isinstance(self.content, dict):
-            raise self._wrong("", "an object")
-        if key not in self.content:
-            raise CertificateError(f"{self._name(key)} is missing.")
-        return self.content[key]
-
-    def record(self, key: str) -> Reader:
-        if not isinstance(self.get(key), dict):
-            raise self._wrong(key, "an object")
-        return Reader(self.get(key), self._name(key), self.room)
-
-    def items(self, key: str) -> Iterator[Reader]:
-        name = self._name(key)
-        for i, item in enumerate(self._list(key)):
-            yield Reader(item, f"{name}[{i}]", self.room)
-
-    def text(self, key: str) -> str:
-        value = self.get(key)
-        if not isinstance(value, str) or len(value) > 1000:
-            raise self._wrong(key, "a short text")
-        return value
-
-    def truth(self, key: str) -> bool:
-        value = self.get(key)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false")
-        return value
-
-    def integer(self, key: str, least: int, most: int | None = 2**62) -> int:
-        value = self.get(key)
-        most = 2**62 if most is None else most
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._wrong(key, f"an integer from {least} to {most}")
-        return value
-
-    def number(self, key: str) -> float:
-        value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self._wrong(key, "a number")
-        if abs(value) > 1e300 or not math.isfinite(value):
-            raise self._wrong(key, "a finite number")
-        return float(value)
+    def at(self, content: Any, path: str) -> Self:
+        return type(self)(content, path, self.room)
 
     def integers(self, key: str, least: int, most: int | None) -> Index:
-        values, top = self._list(key), 2**62 if most is None else most
+        values, top = self.entries(key), 2**62 if most is None else most
         if not all(type(value) is int and least <= value <= top for value in values):
             for reader in self.items(key):
                 reader.integer("", least, most)
         return np.array(values, dtype=np.int64)
 
     def numbers(self, key: str) -> Vector:
-        values = self._list(key)
+        values = self.entries(key)
         if not all(type(value) is float and abs(value) <= 1e300 for value in values):
             values = [reader.number("") for reader in self.items(key)]
         return np.array(values, dtype=np.float64)
@@ -149,15 +107,3 @@ class Reader:
         if value is None:
             return None
         return self.vector(key, length) if isinstance(value, str) else self.number(key)
-
-    def _list(self, key: str) -> list[Any]:
-        value = self.get(key)
-        if not isinstance(value, list):
-            raise self._wrong(key, "a list")
-        return value
-
-    def _name(self, key: str) -> str:
-        return f"{self.path}.{key}".strip(".")
-
-    def _wrong(self, key: str, expected: str) -> CertificateError:
-        return CertificateError(f"{self._name(key) or 'the document'} must be {expected}.")

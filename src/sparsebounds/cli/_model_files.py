@@ -21,19 +21,21 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
+from sparsebounds._support.documents import Document
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._model import INTERCEPT, SavedModel
 from sparsebounds.cli._output import finite
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Choice, Recipe, load_arrays
+from sparsebounds.tables import Choice, Recipe, check_file, load_arrays
 
 FORMAT, VERSION = "sparsebounds-model", 1
 
@@ -65,10 +67,7 @@ def _table_document(model: SavedModel) -> dict[str, Any] | None:
 
 def load_model(path: Path) -> SavedModel:
     """The model in a file of any of the three kinds; InputError, naming what is wrong."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file.")
+    check_file(path)
     if path.suffix == ".npy":
         return _from_array(path)
     return _from_json(path) if path.suffix == ".json" else _from_csv(path)
@@ -122,20 +121,21 @@ def _from_json(path: Path) -> SavedModel:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a model file: it is not JSON ({error}).") from error
     try:
-        return _from_document(document)
+        return _from_document(Document(document))
     except InputError as error:
         raise InputError(f"{path} is not a valid model file: {error}") from error
 
 
-def _from_document(document: Any) -> SavedModel:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+def _from_document(document: Document) -> SavedModel:
+    stated = document.content if isinstance(document.content, dict) else {}
+    if stated.get("format") != FORMAT:
         raise InputError(f"format must be {FORMAT!r}.")
-    if document.get("version") != VERSION:
+    if stated.get("version") != VERSION:
         raise InputError(
-            f"version {document.get('version')!r} is not known here (this reads {VERSION}); "
+            f"version {stated.get('version')!r} is not known here (this reads {VERSION}); "
             "update sparsebounds."
         )
-    names, coef = _list(document, "features"), _list(document, "coef")
+    names, coef = document.entries("features"), document.entries("coef")
     kinds = {type(name) for name in names}
     if not kinds <= {str} and not (kinds == {int} and min(names) >= 0):
         raise InputError("features must hold names, or column numbers.")
@@ -143,88 +143,60 @@ def _from_document(document: Any) -> SavedModel:
         raise InputError("features lists a feature twice.")
     if len(coef) != len(names):
         raise InputError("coef must have one number for each of features.")
-    classes = document.get("classes")
+    classes = stated.get("classes")
     if classes is not None and (
-        len(_list(document, "classes")) != 2
+        len(document.entries("classes")) != 2
         or not all(isinstance(label, (str, int, float)) for label in classes)
     ):
         raise InputError("classes must be null or two labels.")
-    bounds = _record(document, "bounds")
-    choice, recipe = _table(document)
+    lower, upper = _bounds(document.record("bounds"))
+    choice, recipe = (None, None) if stated.get("table") is None else _table(document)
     return SavedModel(
         features=tuple(names),
-        coef=tuple(_number(value, f"coef[{i}]") for i, value in enumerate(coef)),
-        intercept=_number(document.get("intercept"), "intercept"),
+        coef=tuple(item.number("") for item in document.items("coef")),
+        intercept=document.number("intercept"),
         classes=None if classes is None else (classes[0], classes[1]),
-        lower=_bound(bounds, "lower"),
-        upper=_bound(bounds, "upper"),
+        lower=lower,
+        upper=upper,
         parameters=_parameters(document),
         choice=choice,
         recipe=recipe,
     )
 
 
-def _parameters(document: dict[str, Any]) -> Parameters:
-    stated = {**_record(document, "parameters"), "loss": document.get("loss")}
+def _bounds(bounds: Document) -> Iterator[float]:
+    for name in ("lower", "upper"):
+        yield math.nan if bounds.content.get(name) is None else bounds.number(name)
+
+
+def _parameters(document: Document) -> Parameters:
+    part, loss = document.record("parameters"), document.get("loss")
+    stated = {**part.content, "loss": loss}
     if stated.keys() != Parameters().values.keys():
         raise InputError("parameters must hold the parameters of solve, all of them.")
-    if not isinstance(stated["loss"], str):
+    if not isinstance(loss, str):
         raise InputError("loss must be the name of a loss.")
     for name in ("fit_intercept", "standardize", "positive"):
-        if not isinstance(stated[name], bool):
-            raise InputError(f"parameters.{name} must be true or false.")
+        part.truth(name)
     for name in ("always", "never"):
-        stated[name] = tuple(_list(stated, name, "parameters."))
+        stated[name] = tuple(part.entries(name))
     return Parameters(stated)
 
 
-def _table(document: dict[str, Any]) -> tuple[Choice | None, Recipe | None]:
-    if document.get("table") is None:
-        return None, None
-    table = _record(document, "table")
-    stated = _record(table, "choice")
+def _table(document: Document) -> tuple[Choice, Recipe]:
+    table = document.record("table")
+    part = table.record("choice")
+    stated = dict(part.content)
     if stated.keys() != {field.name for field in fields(Choice)}:
         raise InputError("table.choice must hold the options of a table, all of them.")
-    for name in ("features", "exclude", "categorical"):
-        stated[name] = tuple(map(str, _list(stated, name, "table.choice.")))
-    wanted: dict[str, Any] = {
-        "target": str,
-        "weights": str,
-        "offset": str,
-        "impute": str,
-        "test": (int, float),
-        "one_hot": bool,
-        "drop_missing": bool,
-        "seed": int,
-    }
-    for name, kinds in wanted.items():
-        if not isinstance(stated[name], kinds) and (stated[name] is not None or kinds is bool):
+    for name, kind in get_type_hints(Choice).items():
+        if kind == tuple[str, ...]:
+            stated[name] = tuple(map(str, part.entries(name)))
+        elif kind == float | None and type(stated[name]) is int:
+            stated[name] = float(stated[name])
+        elif not isinstance(stated[name], kind):
             raise InputError(f"table.choice.{name} is of the wrong kind.")
-    return Choice(**stated), Recipe.of(table.get("columns"))
-
-
-def _record(document: dict[str, Any], key: str) -> dict[str, Any]:
-    if not isinstance(document.get(key), dict):
-        raise InputError(f"{key} must be an object.")
-    content: dict[str, Any] = document[key]
-    return content
-
-
-def _list(document: dict[str, Any], key: str, where: str = "") -> list[Any]:
-    if not isinstance(document.get(key), list):
-        raise InputError(f"{where}{key} must be a list.")
-    content: list[Any] = document[key]
-    return content
-
-
-def _bound(bounds: dict[str, Any], key: str) -> float:
-    return math.nan if bounds.get(key) is None else _number(bounds[key], f"bounds.{key}")
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300:
-        raise InputError(f"{name} must be a finite number.")
-    return float(value)
+    return Choice(**stated), Recipe.of(table.content.get("columns"))
 
 
 def _no_constant(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,9 @@ from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_me
 
 DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
 """Panels of --help."""
+
+_table = partial(typer.Option, rich_help_panel=DATA)
+_folds = partial(typer.Option, rich_help_panel=FOLDS)
 
 
 def _losses() -> list[str]:
@@ -61,57 +65,36 @@ Force = Annotated[
 class TableOptions:
     """How a table becomes features and a response."""
 
-    target: Annotated[
-        str | None, typer.Option(help="The response's column (or array).", rich_help_panel=DATA)
-    ] = None
+    target: Annotated[str | None, _table(help="The response's column (or array).")] = None
     features: Annotated[
         list[str] | None,
-        typer.Option(
+        _table(
             metavar="NAMES",
             help="The features: names and commas, lab_* for all that begin so. Default: all.",
-            rich_help_panel=DATA,
         ),
     ] = None
     exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Columns that are no features.", rich_help_panel=DATA),
+        list[str] | None, _table(metavar="NAMES", help="Columns that are no features.")
     ] = None
-    weights: Annotated[
-        str | None, typer.Option(help="The sample weights' column.", rich_help_panel=DATA)
-    ] = None
-    offset: Annotated[
-        str | None, typer.Option(help="The offset's column.", rich_help_panel=DATA)
-    ] = None
-    one_hot: Annotated[
-        bool | None,
-        typer.Option("--one-hot", help="Encode every text column.", rich_help_panel=DATA),
-    ] = None
+    weights: Annotated[str | None, _table(help="The sample weights' column.")] = None
+    offset: Annotated[str | None, _table(help="The offset's column.")] = None
+    one_hot: Annotated[bool | None, _table("--one-hot", help="Encode every text column.")] = None
     categorical: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Columns to encode one-hot.", rich_help_panel=DATA),
+        list[str] | None, _table(metavar="NAMES", help="Columns to encode one-hot.")
     ] = None
     drop_missing: Annotated[
-        bool | None,
-        typer.Option(
-            "--drop-missing", help="Leave out rows with missing values.", rich_help_panel=DATA
-        ),
+        bool | None, _table("--drop-missing", help="Leave out rows with missing values.")
     ] = None
     impute: Annotated[
         str | None,
-        typer.Option(
+        _table(
             help="Fill missing numbers with their median or mean, text with its most frequent "
             "value.",
             autocompletion=_imputations,
-            rich_help_panel=DATA,
         ),
     ] = None
-    test: Annotated[
-        float | None,
-        typer.Option(help="Share of the rows to hold out, such as 0.2.", rich_help_panel=DATA),
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of --test. Default 0.", rich_help_panel=DATA)
-    ] = None
+    test: Annotated[float | None, _table(help="Share of the rows to hold out, such as 0.2.")] = None
+    seed: Annotated[int | None, _table(help="Seed of --test. Default 0.")] = None
 
     def choice(self, base: Choice | None = None) -> Choice:
         """What was asked, on top of what a model file says."""
@@ -140,29 +123,14 @@ class FoldOptions:
     """What cross-validation chooses among."""
 
     cv: Annotated[
-        int | None,
-        typer.Option(
-            help="Folds of a cross-validation that chooses k (or l0) and the ridge.",
-            rich_help_panel=FOLDS,
-        ),
+        int | None, _folds(help="Folds of a cross-validation that chooses k (or l0) and the ridge.")
     ] = None
-    ks: Annotated[
-        str | None,
-        typer.Option(help="Numbers of features to try: 1:10 or 1,2,5.", rich_help_panel=FOLDS),
-    ] = None
-    l0s: Annotated[
-        str | None,
-        typer.Option("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.", rich_help_panel=FOLDS),
-    ] = None
-    ridges: Annotated[
-        str | None, typer.Option(help="Ridges to try: 0.01,0.1,1.", rich_help_panel=FOLDS)
-    ] = None
+    ks: Annotated[str | None, _folds(help="Numbers of features to try: 1:10 or 1,2,5.")] = None
+    l0s: Annotated[str | None, _folds("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.")] = None
+    ridges: Annotated[str | None, _folds(help="Ridges to try: 0.01,0.1,1.")] = None
     rule: Annotated[
         str | None,
-        typer.Option(
-            help="best (default), or 1se: the smallest model within a standard error of it.",
-            rich_help_panel=FOLDS,
-        ),
+        _folds(help="best (default), or 1se: the smallest model within a standard error of it."),
     ] = None
 
     def check(self, size: SizeOptions) -> None:

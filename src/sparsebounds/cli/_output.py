@@ -16,6 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.table import Table
 from rich.text import Text
 
 from sparsebounds._support.printable import printable
@@ -60,6 +61,17 @@ def sentences(caught: tuple[type[Exception], ...] = MISTAKES) -> Iterator[None]:
             said = f"There is too little memory. {said}".rstrip(". ") + ": take fewer data."
         errors.print(Text.assemble(("Error:", "bold red"), " ", printable(said)))
         raise typer.Exit(BAD_INPUT) from error
+
+
+def plain_table(*titles: str, text: str | None = None) -> Table:
+    """A table without lines: columns of numbers, and one of `text`, which may break."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles:
+        if title == text:
+            table.add_column(title, overflow="fold")
+        else:
+            table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 def say(text: RenderableType = "", style: str | None = None) -> None:

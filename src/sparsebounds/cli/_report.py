@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
+from pathlib import Path as File
 from shlex import quote
 
 from sparsebounds.cli._run import Run
-from sparsebounds.report import Held, Origin, Tried, report_solution
+from sparsebounds.paths import Path, path_around
+from sparsebounds.report import Origin, Tried, report_solution
 from sparsebounds.tables import Choice, Reading
 
 
-def report_run(file: Path, run: Run, certificate: Path | None) -> None:
+def report_run(file: File, run: Run, certificate: File | None) -> None:
     """Write the report of a `solve`."""
     tried, parameters = None, run.parameters
     if run.folds is not None:
         chosen = {name: parameters[name] for name in ("k", "l0", "ridge")}
         score = "accuracy" if run.program.classes is not None else "R2"
         tried = Tried(run.folds.words, run.folds.results, score, chosen)
+        path: Path | None = run.folds.path
+    else:
+        path = path_around(run.program, run.solution.stats.seconds)
     report_solution(
         file,
         run.program,
         run.solution,
-        held=held_rows(run.reading),
-        path=None if run.folds is None else run.folds.path,
+        held=run.held,
+        seen=run.seen,
+        path=path,
         folds=tried,
         origin=origin(run.reading, run.command, certificate),
     )
 
 
-def held_rows(reading: Reading) -> Held | None:
-    """The rows held out, if any."""
-    rows = reading.held
-    return None if rows is None else Held(rows.X, rows.y, rows.weights, rows.offset)
-
-
-def origin(reading: Reading, command: str, certificate: Path | None = None) -> Origin:
+def origin(reading: Reading, command: str, certificate: File | None = None) -> Origin:
     """The file, what became of its columns, and the commands."""
     check = None
     if certificate is not None:

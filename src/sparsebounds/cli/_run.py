@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,7 +13,7 @@ from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
-from sparsebounds.report import Scores
+from sparsebounds.report import Held, Predicted, Scores, predictions
 from sparsebounds.tables import Reading
 
 if TYPE_CHECKING:
@@ -34,11 +35,25 @@ class Run:
     program: Program
     solution: Solution
     tol: float
-    scores: dict[str, Scores]
-    """On the rows of "train" and of "test"; empty where none were held out."""
-
     folds: Folds | None = None
     """The cross-validation that chose the parameters, if any."""
+
+    @cached_property
+    def held(self) -> Held | None:
+        """The rows held out, if any."""
+        return held_rows(self.reading)
+
+    @cached_property
+    def seen(self) -> dict[str, Predicted]:
+        """All rows as the model sees them."""
+        return predictions(self.program, self.solution, self.held)
+
+    @property
+    def scores(self) -> dict[str, Scores]:
+        """On the rows of "train" and of "test"; empty where none were held out."""
+        if self.held is None:
+            return {}
+        return {name: rows.scores for name, rows in self.seen.items()}
 
     def model(self) -> SavedModel:
         """What a model file keeps."""
@@ -74,6 +89,12 @@ class Run:
             "passes": float(solution.stats.full_passes),
             "seconds": solution.stats.seconds,
         }
+
+
+def held_rows(reading: Reading) -> Held | None:
+    """The rows held out, if any."""
+    rows = reading.held
+    return None if rows is None else Held(rows.X, rows.y, rows.weights, rows.offset)
 
 
 def command_line(context: typer.Context) -> str:

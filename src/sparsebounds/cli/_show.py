@@ -12,7 +12,7 @@ from rich.text import Text
 from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
-from sparsebounds.cli._output import say
+from sparsebounds.cli._output import plain_table, say
 from sparsebounds.solving import bounds_words, features_words
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 def model_table(program: Program, solution: Solution) -> Table:
     """Features and coefficients in the user's units, and which features are proved to belong."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("feature", overflow="fold")
-    table.add_column("coefficient", justify="right", no_wrap=True)
+    table = plain_table("feature", "coefficient", text="feature")
     table.add_column("proved", style="green", no_wrap=True)
     inside = set(solution.fixed_in.tolist())
     for column in solution.support.tolist():
@@ -59,7 +57,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     say(model_table(program, solution))
     labels = class_labels(program)
     if labels is not None:
-        say(f"A positive sum means {labels[1]!r}.", style="dim")
+        say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
     say()
     table = bounds_table(program, solution.lower, solution.upper, relative)
     table.add_row("status", status_words(solution.status, tol))
@@ -73,10 +71,8 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
 
 def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: int) -> Table:
     """How well the model predicts, on the rows it was fitted to and on those held out."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("score", no_wrap=True)
-    for title, count in (("training", train), ("held out", held)):
-        table.add_column(f"{title} ({count} rows)", justify="right", no_wrap=True)
+    sides = f"training ({train} rows)", f"held out ({held} rows)"
+    table = plain_table("score", *sides, text="score")
     for name, on_train in scores["train"].items():
         table.add_row(name, f"{on_train:.4g}", f"{scores['test'].get(name, math.nan):.4g}")
     return table

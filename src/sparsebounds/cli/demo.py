@@ -6,10 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
-from sparsebounds.cli._output import progress, say
+from sparsebounds.cli._output import plain_table, progress, say
 from sparsebounds.cli._show import show_solution
 
 TOL = 1e-4
@@ -84,10 +83,8 @@ def _first_experiment() -> None:
         "squared, k = 10": Program(numbers.X, numbers.y, k=10, ridge=0.01),
         "logistic, k = 10": Program(classes.X, classes.y, k=10, ridge=0.01, loss="logistic"),
     }
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("loss and form", no_wrap=True)
-    for title in ("relaxed value", "proved lower", "passes", "ms"):
-        table.add_column(title, justify="right", no_wrap=True)
+    titles = ("relaxed value", "proved lower", "passes", "ms")
+    table = plain_table("loss and form", *titles, text="loss and form")
     for name, program in rows.items():
         relaxed = relax(program)
         table.add_row(

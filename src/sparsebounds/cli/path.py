@@ -7,11 +7,11 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.files import write_atomically
 from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
@@ -23,6 +23,7 @@ from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import (
     BOUNDED,
     OK,
+    plain_table,
     print_json,
     progress,
     say,
@@ -30,10 +31,10 @@ from sparsebounds.cli._output import (
 )
 from sparsebounds.cli._outputs import check_folder, check_outputs
 from sparsebounds.cli._read import read
-from sparsebounds.cli._run import command_line
+from sparsebounds.cli._run import command_line, held_rows
 
 if TYPE_CHECKING:
-    from sparsebounds.paths import Path, PathPoint
+    from sparsebounds.paths import Path
     from sparsebounds.program import Program
 
 
@@ -99,9 +100,7 @@ def path(
                 outputs += [("--certificates", file) for file in sorted(files)]
         check_outputs(outputs, {"DATA": data}, force=force)
         if plot is not None:
-            from sparsebounds.experiments import require_matplotlib
-
-            require_matplotlib()
+            library("matplotlib", "plot", "The figures need matplotlib")
             _check_picture(plot)
         if report_file is not None:
             from sparsebounds.report import require_report
@@ -130,7 +129,7 @@ def path(
     if as_json:
         print_json(_record(program, found))
     else:
-        _show(program, found)
+        _show(found)
     with sentences():
         if plot is not None:
             _draw(found, plot)
@@ -139,7 +138,7 @@ def path(
             for point in found:
                 point.certificate.save(_proof_file(certificates, found.kind, point.place))
         if report_file is not None:
-            from sparsebounds.cli._report import held_rows, origin
+            from sparsebounds.cli._report import origin
             from sparsebounds.report import report_path
 
             report_path(
@@ -160,23 +159,13 @@ def _proof_file(folder: File, kind: str, place: float) -> File:
     return folder / f"{kind.removesuffix('s')}={shown}.json"
 
 
-def _changes(program: Program, before: PathPoint | None, point: PathPoint) -> str:
-    """Features that come in, and go, from one point to the next."""
-    earlier = set() if before is None else set(before.support.tolist())
-    now = set(point.support.tolist())
-    come = [f"+{feature(program, column)}" for column in sorted(now - earlier)]
-    gone = [f"-{feature(program, column)}" for column in sorted(earlier - now)]
-    return " ".join(come + gone)
+def _show(found: Path) -> None:
+    from sparsebounds.paths import changes
 
-
-def _show(program: Program, found: Path) -> None:
     say(f"{found.problem}\n", style="bold")
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in (found.kind, "used", "proved bound", "objective", "gap"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("comes in, goes", overflow="fold")
-    before = None
-    for point in found:
+    last = "comes in, goes"
+    table = plain_table(found.kind, "used", "proved bound", "objective", "gap", last, text=last)
+    for point, changed in zip(found, changes(found, "-"), strict=True):
         gap = percent_up(point.rel_gap)
         table.add_row(
             f"{point.place:g}",
@@ -184,9 +173,8 @@ def _show(program: Program, found: Path) -> None:
             rounded_down(point.lower),
             rounded_up(point.upper),
             Text(gap, style="green" if point.status == "optimal" else ""),
-            printable(_changes(program, before, point)),
+            printable(" ".join(changed)),
         )
-        before = point
     say(table)
     optimal = sum(point.status == "optimal" for point in found)
     many = len(found) != 1

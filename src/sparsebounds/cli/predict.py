@@ -18,6 +18,7 @@ from sparsebounds.cli._model import SavedModel
 from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._output import OK, print_csv, print_json, progress, sentences, tell
 from sparsebounds.cli._outputs import check_outputs
+from sparsebounds.report import chance
 
 
 def predict(
@@ -33,7 +34,7 @@ def predict(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Predict the response of new rows, one line a row, as CSV.
+    """Predict the response of new rows, one line per row, as CSV.
 
     Only the columns that the model uses are needed. Text is encoded and gaps are filled as they
     were for the model. Classes come with their probability (loss logistic) or score.
@@ -148,8 +149,10 @@ def _predictions(model: SavedModel, z: Vector) -> dict[str, list[Any]]:
         labels = np.array(model.classes, dtype=object)[(z > 0).astype(int)]
         if loss != "logistic":
             return {"prediction": cells(labels), "score": cells(z)}
-        chance = np.exp(-np.logaddexp(0.0, -z))
-        return {"prediction": cells(labels), f"probability of {model.classes[1]}": cells(chance)}
+        return {
+            "prediction": cells(labels),
+            f"probability of {model.classes[1]}": cells(chance(z)),
+        }
     with np.errstate(over="ignore"):
         return {"prediction": cells(np.exp(z) if loss == "poisson" else z)}
 

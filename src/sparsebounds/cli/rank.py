@@ -1,4 +1,4 @@
-"""sparsebounds rank: bounds from low-rank approximations of the data, one row a rank."""
+"""sparsebounds rank: bounds from low-rank approximations of the data, one row per rank."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import sizes
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import OK, bar, print_json, say, sentences
+from sparsebounds.cli._output import OK, bar, plain_table, print_json, say, sentences
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from sparsebounds.ranks import RankBounds
 
 
@@ -84,10 +85,8 @@ def rank(
 
 
 def _shown(bounds: RankBounds) -> Table:
-    """One row a rank; numbers rounded to the safe side."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("rank", "variance kept", "proved lower bound", "objective", "gap"):
-        table.add_column(title, justify="right", no_wrap=True)
+    """One row per rank; numbers rounded to the safe side."""
+    table = plain_table("rank", "variance kept", "proved lower bound", "objective", "gap")
     best = bounds.best.rank
     for row in bounds.rows:
         table.add_row(

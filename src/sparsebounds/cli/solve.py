@@ -26,7 +26,6 @@ from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
-from sparsebounds.report import predicted, scored
 
 
 @grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
@@ -99,18 +98,7 @@ def solve(
                 checkpoint=checkpoint,
                 callback=callback,
             )
-        sides = {"train": reading.train, "test": reading.held}
-        scores = {
-            name: scored(
-                program,
-                predicted(program, solution, rows.X, rows.y, rows.weights, rows.offset),
-            )
-            for name, rows in sides.items()
-            if reading.held is not None and rows is not None
-        }
-        run = Run(
-            command_line(context), reading, parameters, program, solution, tol, scores, chosen
-        )
+        run = Run(command_line(context), reading, parameters, program, solution, tol, chosen)
     if as_json:
         print_json(run.record())
     else:
@@ -120,7 +108,7 @@ def solve(
         show_solution(program, solution, tol)
         if reading.held is not None:
             say()
-            say(scores_table(scores, len(reading.train.y), len(reading.held.y)))
+            say(scores_table(run.scores, len(reading.train.y), len(reading.held.y)))
     with sentences():
         if out is not None:
             save_model(out, run.model(), parameters)

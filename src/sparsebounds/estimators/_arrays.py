@@ -65,7 +65,7 @@ def some_columns(X: Any, support: Index) -> Any:
 
 
 def linear(X: Any, coef: Vector, intercept: Any) -> Any:
-    """X coef + intercept, one column a row of coef (or one vector): NumPy, or lazy for Dask."""
+    """X coef + intercept, one column per row of coef (or one vector): NumPy, or lazy for Dask."""
     many = np.atleast_2d(coef)
     support = np.flatnonzero(np.any(many != 0.0, axis=0))
     columns, weights = some_columns(X, support), many[:, support].T
@@ -84,7 +84,7 @@ def linear(X: Any, coef: Vector, intercept: Any) -> Any:
 
 
 def rowwise(z: Any, work: Callable[[Any], Any]) -> Any:
-    """`work` on predictors, one row a row of X, or on every block of them."""
+    """`work` on predictors, one row per row of X, or on every block of them."""
     return _by_rows(z, work) if is_dask_array(z) else work(z)
 
 
@@ -104,7 +104,7 @@ def returned(X: Any, found: Any) -> Any:
 
 
 def _by_rows(array: Any, work: Callable[[Any], Any]) -> Any:
-    """A function of rows on every block of a Dask array; what it makes of no rows says how."""
+    """A function of rows on every block of a Dask array; its shape and type come from no rows."""
     whole = array.rechunk({1: -1}) if array.ndim == 2 else array
     like = work(np.zeros((0, *whole.shape[1:]), dtype=whole.dtype))
     chunks = (whole.chunks[0], *((size,) for size in like.shape[1:]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class LinearEstimator(BaseEstimator):
         return X, y
 
     def _linear(self, X: Any) -> Any:
-        """X coef + intercept for new rows, one column a model; lazy for Dask, else NumPy."""
+        """X coef + intercept for new rows, one column per model; lazy for Dask, else NumPy."""
         check_is_fitted(self)
         if stays(X):
             validate_data(self, X, skip_check_array=True, reset=False)
@@ -65,39 +65,24 @@ class LinearEstimator(BaseEstimator):
         return returned(X, rowwise(self._linear(X), work))
 
 
+@dataclass(eq=False, repr=False)
 class SparseEstimator(LinearEstimator):
     """Parameters of a sparse program, as scikit-learn keeps them: assigned, and read by `fit`."""
 
-    def __init__(
-        self,
-        k: int | None = DEFAULT_K,
-        *,
-        l0: Any = None,
-        ridge: Any = "auto",
-        ball: float | None = None,
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        tol: float = 1e-4,
-        exact: bool = False,
-        time_limit: float | None = None,
-    ) -> None:
-        self.k = k
-        self.l0 = l0
-        self.ridge = ridge
-        self.ball = ball
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.always = always
-        self.never = never
-        self.tol = tol
-        self.exact = exact
-        self.time_limit = time_limit
+    k: int | None = DEFAULT_K
+    _: KW_ONLY
+    l0: Any = None
+    ridge: Any = "auto"
+    ball: float | None = None
+    loss: str | Loss = "squared"
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: Any = False
+    always: Any = None
+    never: Any = None
+    tol: float = 1e-4
+    exact: bool = False
+    time_limit: float | None = None
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
         """X, y and their weights, checked, without the rows of weight 0."""

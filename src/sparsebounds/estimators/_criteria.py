@@ -62,7 +62,7 @@ def information(
     return value
 
 
-def check_scored(scores: Vector) -> None:
+def check_scores(scores: Vector) -> None:
     """InputError where no candidate has a score on every fold, a warning where some have not."""
     missing = int(np.count_nonzero(np.isnan(scores).any(axis=2)))
     count = scores.shape[0] * scores.shape[1]
@@ -81,7 +81,7 @@ def check_scored(scores: Vector) -> None:
 def chosen(scores: Vector, rule: str) -> tuple[int, int]:
     """(ridge, point) of the best mean score, or by the rule of one standard error.
 
-    `scores` has a row a ridge, a column a point (smaller models first) and a layer a fold. The
+    `scores` has a row per ridge, a column per point (smaller models first), a layer per fold. The
     rule keeps the best ridge and takes its smallest model whose mean score is at most one
     standard error (of the best one's mean) below the best.
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator
-from sparsebounds.estimators._criteria import check_choice, check_scored, chosen, information
+from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import as_matrix
@@ -34,49 +35,29 @@ MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
 
 
+@dataclass(eq=False, repr=False)
 class SparseCV(LinearEstimator):
     """Parameters of a search along paths: assigned, and read by `fit`."""
 
-    def __init__(
-        self,
-        ks: Any = None,
-        *,
-        l0s: Any = None,
-        ridges: Any = ("auto",),
-        ball: float | None = None,
-        loss: str | Loss = "squared",
-        criterion: str = "cv",
-        rule: str = "best",
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        tol: float = 1e-4,
-        exact: bool = False,
-        time_limit: float | None = None,
-    ) -> None:
-        self.ks = ks
-        self.l0s = l0s
-        self.ridges = ridges
-        self.ball = ball
-        self.loss = loss
-        self.criterion = criterion
-        self.rule = rule
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.always = always
-        self.never = never
-        self.tol = tol
-        self.exact = exact
-        self.time_limit = time_limit
+    ks: Any = None
+    _: KW_ONLY
+    l0s: Any = None
+    ridges: Any = ("auto",)
+    ball: float | None = None
+    loss: str | Loss = "squared"
+    criterion: str = "cv"
+    rule: str = "best"
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: Any = False
+    always: Any = None
+    never: Any = None
+    tol: float = 1e-4
+    exact: bool = False
+    time_limit: float | None = None
 
     def _search(
         self,
@@ -88,7 +69,7 @@ class SparseCV(LinearEstimator):
         shell: Any,
         groups: Any,
     ) -> tuple[list[Path], list[PathPoint]]:
-        """The paths on all rows at the chosen ridge, one a problem, and their chosen points.
+        """The paths on all rows at the chosen ridge, one per problem, and their chosen points.
 
         `coded` are the responses of the problems, `shell` an estimator that predicts once it
         has coefficients, for scoring.
@@ -110,7 +91,7 @@ class SparseCV(LinearEstimator):
                 for train, test in splits
             )
             scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
-            check_scored(scores)
+            check_scores(scores)
             at, point = chosen(scores, self.rule)
             paths = full_paths(X, coded, weights, ridges[at], options)
         else:
@@ -237,7 +218,7 @@ def grid_of(options: dict[str, Any]) -> list[Any]:
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
-    """One path a problem. Ctrl-C ends the whole choice: half of it would choose something else."""
+    """One path per problem. Ctrl-C ends the whole choice: half of one would choose otherwise."""
     found = []
     for y in coded:
         found.append(path(X, y, sample_weight=weights, ridge=ridge, **options))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import truth
-from sparsebounds.estimators._base import DEFAULT_K, SparseEstimator, chosen_loss
+from sparsebounds.estimators._base import SparseEstimator, chosen_loss
 from sparsebounds.losses import Loss
+from sparsebounds.paths import CertifiedPoint
 
 ALLOWED = "'logistic', 'squared_hinge', 'ramp' or 'sigmoid'"
 
@@ -25,8 +28,13 @@ def _has_probabilities(estimator: Any) -> bool:
     return bool(getattr(estimator.loss, "name", estimator.loss) == "logistic")
 
 
+@dataclass(eq=False, repr=False)
 class ClassifierPredictions(ClassifierMixin):
     """What fitted linear models predict for a class; how labels become problems."""
+
+    _: KW_ONLY
+    loss: str | Loss = "logistic"
+    class_weight: Any = None
 
     def _coded(self, y: Any, weights: Vector) -> tuple[list[Vector], Vector]:
         """The response -1, +1 of each problem, and the weights with those of the classes."""
@@ -44,8 +52,19 @@ class ClassifierPredictions(ClassifierMixin):
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
 
+    def _keep(self, points: Sequence[CertifiedPoint]) -> None:
+        """The model of each problem and what is proved about it, as attributes."""
+        self.coef_ = np.array([point.coef for point in points])
+        self.intercept_ = np.array([point.intercept for point in points])
+        self.upper_ = one_or_all(np.array([point.upper for point in points]))
+        self.lower_ = one_or_all(np.array([point.lower for point in points]))
+        self.gap_ = one_or_all(np.array([point.rel_gap for point in points]))
+        proved = all(point.status == "optimal" for point in points)
+        self.status_ = "optimal" if proved else "bounded"
+        self.certificate_ = one_or_all([point.certificate for point in points])
+
     def decision_function(self, X: Any) -> Any:
-        """The linear predictor: one number a row for two classes, else one per row and class."""
+        """The linear predictor: one number per row for two classes, else one per row and class."""
         return self._predicted(X, lambda z: z[:, 0] if z.shape[1] == 1 else z)
 
     def predict(self, X: Any) -> Any:
@@ -81,6 +100,7 @@ class ClassifierPredictions(ClassifierMixin):
         return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=labels))
 
 
+@dataclass(eq=False, repr=False)
 class SparseClassifier(ClassifierPredictions, SparseEstimator):
     """Linear classification with at most k features (or a price l0 each), certified.
 
@@ -106,7 +126,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
     classes_
         The labels, sorted.
     coef_, intercept_
-        In the units of X, of shapes (1, m) and (1,), or a row a class.
+        In the units of X, of shapes (1, m) and (1,), or a row per class.
     upper_, lower_, gap_ : float, or an array with one per class
         As in `SparseRegressor`, for the coded response.
     status_ : str
@@ -119,41 +139,6 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         As in `SparseRegressor`.
     """
 
-    def __init__(
-        self,
-        k: int | None = DEFAULT_K,
-        *,
-        l0: Any = None,
-        ridge: Any = "auto",
-        ball: float | None = None,
-        loss: str | Loss = "logistic",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        tol: float = 1e-4,
-        exact: bool = False,
-        time_limit: float | None = None,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            k,
-            l0=l0,
-            ridge=ridge,
-            ball=ball,
-            loss=loss,
-            fit_intercept=fit_intercept,
-            standardize=standardize,
-            positive=positive,
-            always=always,
-            never=never,
-            tol=tol,
-            exact=exact,
-            time_limit=time_limit,
-        )
-        self.class_weight = class_weight
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the model of each class and prove how good it is."""
         loss = chosen_loss(self.loss, two_class=True, allowed=ALLOWED)
@@ -161,15 +146,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         coded, weights = self._coded(y, weights)
         self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
         found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
-
-        self.coef_ = np.array([solution.coef for solution in found])
-        self.intercept_ = np.array([solution.intercept for solution in found])
-        self.upper_ = one_or_all(np.array([solution.upper for solution in found]))
-        self.lower_ = one_or_all(np.array([solution.lower for solution in found]))
-        self.gap_ = one_or_all(np.array([solution.rel_gap for solution in found]))
-        proved = all(solution.status == "optimal" for solution in found)
-        self.status_ = "optimal" if proved else "bounded"
-        self.certificate_ = one_or_all([solution.certificate for solution in found])
+        self._keep(found)
         self.solution_ = one_or_all(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self

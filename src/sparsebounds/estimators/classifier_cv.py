@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
-
-import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds.estimators._base import chosen_loss
@@ -15,9 +14,9 @@ from sparsebounds.estimators.classifier import (
     SparseClassifier,
     one_or_all,
 )
-from sparsebounds.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
 class SparseClassifierCV(ClassifierPredictions, SparseCV):
     """Linear classification with few features; how few, and the ridge, are chosen by the data.
 
@@ -39,56 +38,11 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
         The labels, sorted.
     best_k_, best_l0_, ridge_, cv_results_
         As in `SparseRegressorCV`.
-    path_ : Path, or a list with one a class
+    path_ : Path, or a list with one per class
     coef_, intercept_, upper_, lower_, gap_, status_, certificate_
         As in `SparseClassifier`.
     n_iter_, n_features_in_, feature_names_in_
     """
-
-    def __init__(
-        self,
-        ks: Any = None,
-        *,
-        l0s: Any = None,
-        ridges: Any = ("auto",),
-        ball: float | None = None,
-        loss: str | Loss = "logistic",
-        criterion: str = "cv",
-        rule: str = "best",
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: Any = False,
-        always: Any = None,
-        never: Any = None,
-        tol: float = 1e-4,
-        exact: bool = False,
-        time_limit: float | None = None,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            ks,
-            l0s=l0s,
-            ridges=ridges,
-            ball=ball,
-            loss=loss,
-            criterion=criterion,
-            rule=rule,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            fit_intercept=fit_intercept,
-            standardize=standardize,
-            positive=positive,
-            always=always,
-            never=never,
-            tol=tol,
-            exact=exact,
-            time_limit=time_limit,
-        )
-        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
@@ -100,13 +54,6 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
         shell.classes_ = self.classes_
         paths, points = self._search(X, y, weights, loss, coded, shell, groups)
         self.path_ = one_or_all(paths)
-        self.coef_ = np.array([point.coef for point in points])
-        self.intercept_ = np.array([point.intercept for point in points])
-        self.upper_ = one_or_all(np.array([point.upper for point in points]))
-        self.lower_ = one_or_all(np.array([point.lower for point in points]))
-        self.gap_ = one_or_all(np.array([point.rel_gap for point in points]))
-        proved = all(point.status == "optimal" for point in points)
-        self.status_ = "optimal" if proved else "bounded"
-        self.certificate_ = one_or_all([point.certificate for point in points])
+        self._keep(points)
         self.n_iter_ = sum(found.newton_steps for found in paths)
         return self

@@ -11,12 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 from sparsebounds._support.array import Vector
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, chosen_loss
+from sparsebounds.paths import CertifiedPoint
 
 ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real responses"
 
 
 class RegressorPredictions(RegressorMixin):
     """What a fitted linear model predicts for a number."""
+
+    def _keep(self, point: CertifiedPoint) -> None:
+        """The model and what is proved about it, as attributes."""
+        self.coef_ = point.coef
+        self.intercept_ = point.intercept
+        self.upper_ = point.upper
+        self.lower_ = point.lower
+        self.gap_ = point.rel_gap
+        self.status_ = point.status
+        self.certificate_ = point.certificate
 
     def predict(self, X: Any) -> Any:
         """The response expected for each row: exp of the linear predictor for Poisson."""
@@ -46,9 +57,9 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
     ----------
     k : int, default 10
         The largest number of features used. More than there are columns means all of them.
-    l0 : float or one number a feature, optional
+    l0 : float or one number per feature, optional
         A price for each feature in place of k, which is then left at its default or None.
-    ridge : "auto", float or one number a feature
+    ridge : "auto", float or one number per feature
         Adds ridge/2 w^2. "auto": curvature of the loss * mean square of a column / sqrt(n), which
         is 1/sqrt(n) for the squared loss on standardized columns whatever the units of y; n is
         the sum of the sample weights. It shrinks a coefficient by about one standard error.
@@ -102,13 +113,7 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         y = y.astype(np.float64, copy=False)
         self.ridge_ = self._ridge_for(X, y, weights, loss)
         solution = self._solve(X, y, weights, loss, self.ridge_)
-        self.coef_ = solution.coef
-        self.intercept_ = solution.intercept
-        self.upper_ = solution.upper
-        self.lower_ = solution.lower
-        self.gap_ = solution.rel_gap
-        self.status_ = solution.status
-        self.certificate_ = solution.certificate
+        self._keep(solution)
         self.solution_ = solution
         self.n_iter_ = solution.stats.newton_steps
         return self

@@ -66,12 +66,6 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         shell = SparseRegressor(loss=loss)
         (found,), (point,) = self._search(X, y, weights, loss, [y], shell, groups)
         self.path_ = found
-        self.coef_ = point.coef
-        self.intercept_ = point.intercept
-        self.upper_ = point.upper
-        self.lower_ = point.lower
-        self.gap_ = point.rel_gap
-        self.status_ = point.status
-        self.certificate_ = point.certificate
+        self._keep(point)
         self.n_iter_ = found.newton_steps
         return self

@@ -15,6 +15,12 @@ from sparsebounds.estimators.classifier import SparseClassifier
 from sparsebounds.estimators.regressor import SparseRegressor
 from sparsebounds.losses import get_loss
 
+TAKEN_OVER = tuple(
+    f"{name}_"
+    for name in ("upper", "lower", "gap", "status", "certificate", "solution", "ridge", "n_iter")
+)
+"""Attributes of the fitted model that are the selector's too."""
+
 
 class SparseSelector(SelectorMixin, SparseEstimator):
     """Keep the columns of the best model with at most k features (or a price l0 each).
@@ -51,14 +57,8 @@ class SparseSelector(SelectorMixin, SparseEstimator):
         self.support_ = np.zeros(self.n_features_in_, dtype=np.bool_)
         for solution in solutions:
             self.support_[solution.support] = True
-        self.upper_ = model.upper_
-        self.lower_ = model.lower_
-        self.gap_ = model.gap_
-        self.status_ = model.status_
-        self.certificate_ = model.certificate_
-        self.solution_ = model.solution_
-        self.ridge_ = model.ridge_
-        self.n_iter_ = model.n_iter_
+        for name in TAKEN_OVER:
+            setattr(self, name, getattr(model, name))
         return self
 
     def transform(self, X: Any) -> Any:

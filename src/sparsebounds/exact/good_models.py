@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.decimals import rounded_down, rounded_up
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library, model_frame
 from sparsebounds._support.printable import printable
 
 USED, UNUSED = "#0072B2", "#F2F2F2"
@@ -101,32 +101,20 @@ class NearOptimal:
         return str(feature) if self.feature_names is None else self.feature_names[feature]
 
     def to_frame(self) -> Any:
-        """A pandas table, one row a model: value, size, support, intercept, coefficients used."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError(
-                "to_frame needs pandas, which is not installed: pip install 'sparsebounds[data]'."
-            ) from error
-        used = np.flatnonzero(self._uses)
-        table: dict[Any, Any] = {
+        """A pandas table, one row per model: value, size, support, intercept, coefficients used."""
+        columns = {
             "value": self.values,
             "size": [len(support) for support in self.supports],
             "support": [tuple(map(self.label, support)) for support in self.supports],
             "intercept": self.intercepts,
         }
-        coef = self.coef
-        return pd.DataFrame(table | {f"coef {self.label(i)}": coef[:, i] for i in used.tolist()})
+        return model_frame(columns, self.coef, np.flatnonzero(self._uses), self.label)
 
     def plot(self, ax: Any = None) -> Any:
         """Which model uses which feature: rows by value, columns by how often. Returns the axes."""
-        try:
-            import matplotlib.pyplot as plt
-            from matplotlib.colors import ListedColormap
-        except ImportError as error:
-            raise InputError(
-                "plot needs matplotlib, which is not installed: pip install 'sparsebounds[plot]'."
-            ) from error
+        plt = library("matplotlib.pyplot", "plot", "plot needs matplotlib")
+        from matplotlib.colors import ListedColormap
+
         used = np.flatnonzero(self._uses)
         used = used[np.argsort(-self._uses[used], kind="stable")]
         place = {int(feature): column for column, feature in enumerate(used)}

@@ -14,7 +14,7 @@ Tick = Callable[[], None]
 """Called after each of an experiment's steps."""
 
 Part = dict[str, npt.NDArray[Any]]
-"""Some rows of a table, one array a column."""
+"""Some rows of a table, one array per column."""
 
 DRAWS = 20
 """Random objectives of the paper's linear program."""
@@ -41,7 +41,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def run(self, tick: Tick) -> pl.DataFrame:
-        """The table: one row a point."""
+        """The table: one row per point."""
 
     @abstractmethod
     def draw(self, table: pl.DataFrame) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Experiment(ABC):
 
 
 def columns(table: pl.DataFrame, **where: str | float) -> Part:
-    """The rows with these values, one array a column."""
+    """The rows with these values, one array per column."""
     for name, value in where.items():
         table = table.filter(pl.col(name) == value)
     return {name: table[name].to_numpy() for name in table.columns}

@@ -71,7 +71,7 @@ class DualityGap(Experiment):
         return make_low_rank(classes=classes, random_state=0)
 
     def _priced(self, part: str, X: Any, y: Any, tick: Tick) -> Iterator[Row]:
-        """Squared loss, one row a price."""
+        """Squared loss, one row per price."""
         relaxed = None
         for price in self.prices.tolist():
             program = Program(X, y, l0=price, ridge=RIDGE)

@@ -1,4 +1,4 @@
-"""What Experiments 2 and 3 share: rows, findings and panels; l0 + ball, one row a rank of X_r.
+"""What Experiments 2 and 3 share: rows, findings and panels; l0 + ball, one row per rank of X_r.
 
 X = X_r + dX, zeta_r = sqrt(ball) |dX^T a_r|, zeta = sqrt(ball) |dX^T a|. Intervals for p(X):
 
@@ -32,7 +32,7 @@ CLOSED = 1e-12
 def rank_rows(
     program: Program, X: Vector, ranks: Iterable[int], tick: Tick, **labels: str | float
 ) -> list[dict[str, Any]]:
-    """One row a rank; `labels` go into each."""
+    """One row per rank; `labels` go into each."""
     assert isinstance(program.l0, float)
     full, price, rows = int(np.linalg.matrix_rank(X)), program.l0, list[dict[str, Any]]()
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 
 BLACK, GREY = "#000000", "#767676"
 BLUE, SKY, GREEN = "#0072B2", "#56B4E9", "#009E73"
@@ -47,12 +47,7 @@ ROUNDING = 1e-9
 
 def require_matplotlib() -> None:
     """Raise, in a sentence, where figures cannot be drawn."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            "The figures need matplotlib, which is not installed: pip install 'sparsebounds[plot]'."
-        ) from error
+    library("matplotlib.figure", "plot", "The figures need matplotlib")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.extras import library
 from sparsebounds._support.memory import byte_count, check_room
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
@@ -35,7 +35,7 @@ def open_matrix(
 ) -> Matrix:
     """The matrix in a file, for the place of X anywhere; it is read by blocks, never as a whole.
 
-    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column per feature) or an
+    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column a feature) or an
     array that is open already: numpy.memmap, zarr.Array, h5py.Dataset. `dataset` names the array
     inside an HDF5 file or a Zarr group. `memory` is what the matrix may hold at a time, in bytes
     or as "500 MB": blocks, and columns that are kept. What a solver computes comes on top.
@@ -134,15 +134,17 @@ def _storage_in(path: Path, kind: str, dataset: str | None) -> Storage:
     if kind == ".parquet":
         return ParquetStorage(path)
     if kind in (".h5", ".hdf5"):
-        return storage_of(_member(_library("h5py", "hdf5").File(path, "r"), dataset, str(path)))
+        h5py = library("h5py", "hdf5", "open_matrix needs h5py for this file")
+        return storage_of(_member(h5py.File(path, "r"), dataset, str(path)))
     if path.is_dir() or kind in (".zarr", ".zip"):
-        opened = _library("zarr", "zarr").open(store=path, mode="r")
+        zarr = library("zarr", "zarr", "open_matrix needs zarr for this file")
+        opened = zarr.open(store=path, mode="r")
         return storage_of(
             _member(opened, dataset, str(path)) if hasattr(opened, "keys") else opened
         )
     raise InputError(
-        f"{path}: its name must end in .npy, .zarr, .h5, .hdf5 or .parquet, which says how to read "
-        "it; or open the array yourself and pass that."
+        f"{path}: the end of its name must say what it holds: .npy, .zarr, .h5, .hdf5 or .parquet, "
+        f"not {kind or 'nothing'!r}; or open the array and pass that."
     )
 
 
@@ -155,13 +157,3 @@ def _member(group: Any, dataset: str | None, where: str) -> Any:
         asked = "dataset names one of" if dataset is None else f"dataset={dataset!r} is none of"
         raise InputError(f"{asked} the arrays in {where}: {', '.join(map(repr, names[:10]))}.")
     return group[dataset]
-
-
-def _library(name: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise InputError(
-            f"open_matrix needs {name} for this file, which is not installed: "
-            f"pip install 'sparsebounds[{extra}]'."
-        ) from error

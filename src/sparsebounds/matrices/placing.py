@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.memory import in_words
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import exact_float
@@ -21,12 +22,7 @@ from sparsebounds.matrices.stored import StoredMatrix
 
 def on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
     """The matrix in the memory of a device of torch: read once, block by block."""
-    try:
-        import torch
-    except ImportError as error:
-        raise InputError(
-            f"on={name!r} needs torch, which is not installed: pip install 'sparsebounds[gpu]'."
-        ) from error
+    torch = library("torch", "gpu", f"on={name!r} needs torch")
     dtype = np.dtype(exact_float(stored.storage.dtype))
     try:
         X = torch.empty(stored.shape, dtype=getattr(torch, dtype.name), device=name)
@@ -60,12 +56,7 @@ def _copied(block: Matrix, to: Any, dtype: np.dtype[Any]) -> None:
 
 def on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
     """The matrix as chunks that Dask's workers read from the file themselves."""
-    try:
-        import dask.array as da
-    except ImportError as error:
-        raise InputError(
-            "on='dask' needs dask, which is not installed: pip install 'sparsebounds[dask]'."
-        ) from error
+    da = library("dask.array", "dask", "on='dask' needs dask")
     from sparsebounds.matrices.dask import DaskMatrix
 
     dtype = stored.storage.dtype

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from sparsebounds.paths.arguments import budgets as budgets
 from sparsebounds.paths.arguments import prices as prices
+from sparsebounds.paths.around import path_around as path_around
 from sparsebounds.paths.call import path, path_of
 from sparsebounds.paths.plot import MOST_NAMES as MOST_NAMES
 from sparsebounds.paths.plot import entry_order as entry_order
+from sparsebounds.paths.plot import places as places
 from sparsebounds.paths.plot import program_coefs as program_coefs
+from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint
 from sparsebounds.paths.result import Path, PathPoint
+from sparsebounds.paths.result import changes as changes
 from sparsebounds.paths.walk import PathProgress
 
 __all__ = ["Path", "PathPoint", "PathProgress", "path", "path_of"]

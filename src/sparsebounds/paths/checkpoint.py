@@ -33,10 +33,10 @@ from sparsebounds.bounds import (
     screen_at,
     widened,
 )
-from sparsebounds.certificates import Leaf, Tree, leaf_claim, tree_bound, uncovered
+from sparsebounds.certificates import Certificate, Leaf, leaf_claim, tree_bound, uncovered
 from sparsebounds.exact import tree_arrays, tree_from
-from sparsebounds.paths.rows import Fitted, Row
-from sparsebounds.paths.shared import Proof, coarse
+from sparsebounds.paths.rows import Row
+from sparsebounds.paths.shared import coarse
 from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 
@@ -58,7 +58,8 @@ class WalkState:
     """Every dual vector of the path, per sample, in the order they were found."""
 
     curves: tuple[Vector, ...]
-    """What each was found to prove on the cells; what is chosen, not what is claimed, follows."""
+    """What each was found to prove on the cells: proofs are chosen by these numbers, and claim what
+    the data prove again."""
 
     batches: tuple[Index, ...]
     """Columns of the workspace, as they were read."""
@@ -176,14 +177,19 @@ class PathCheckpoint:
             raise ValueError("the number of points is not that of the grid")
         for i, (value, support) in enumerate(zip(self._grid, supports, strict=False)):
             program = posed(value)
-            models, nodes, searched = places(counts[i], 1 << 62).tolist()
+            _, nodes, searched = places(counts[i], 1 << 62).tolist()
             intercept, unpriced, seconds = parts[i].tolist()
-            fitted = _fitted(program, support, numbers(coefs[i], None), intercept, unpriced)
             tree = tree_from(arrays, program, f"row{i}_") if searched else None
             vectors = [duals[place] for place in places(used[i], len(duals))]
-            proof = _claimed(program, float(arrays["lower"][i]), vectors, leaves[i], tree)
-            t = duals[roots[i]]
-            yield Row(value, program, fitted, proof, t, fixed[i], models, nodes, seconds)
+            values = numbers(coefs[i], None)
+            w, b = _model(program, support, values, intercept)
+            cover = () if searched else _leaves(program, leaves[i], len(vectors))
+            lower = float(arrays["lower"][i])
+            claimed = Certificate.build(program, vectors, cover, w, b, lower=lower, tree=tree)
+            if not np.isfinite(claimed.upper):
+                raise ValueError("a model does not obey the constraints")
+            dual = duals[roots[i]]
+            yield Row(program, claimed, values, intercept, unpriced, dual, fixed[i], nodes, seconds)
 
 
 def _proved_again(
@@ -198,15 +204,15 @@ def _proved_again(
             raise ValueError("the curves are not on the cells of the path")
         curves.append(np.minimum(mine, claimed))
         for i, row in enumerate(rows):
-            for leaf in row.proof.leaves:
-                if row.proof.duals[leaf.dual] is point.t:
+            for leaf in row.certificate.leaves:
+                if row.certificate.duals[leaf.dual] is point.t:
                     wide = widened(row.program, point)
                     lower[i] = min(lower[i], claim_at(row.program, wide, leaf.node))
             if row.dual is point.t:
-                screened = screen_at(row.program, point, row.fitted.upper)
+                screened = screen_at(row.program, point, row.certificate.upper)
                 found[i] = np.intersect1d(row.fixed_in, screened.fixed_in)
     for i, row in enumerate(rows):
-        rows[i] = replace(row, proof=_sound(row, lower[i]), fixed_in=found[i])
+        rows[i] = replace(row, certificate=_sound(row, lower[i]), fixed_in=found[i])
     return replace(state, rows=tuple(rows)), curves
 
 
@@ -218,76 +224,58 @@ def _points(program: Program, duals: tuple[Vector, ...]) -> Iterator[DualPoint]:
             yield replace(point, t=t)
 
 
-def _sound(row: Row, lower: float) -> Proof:
-    """A row's proof with no more than it proves; `lower` is what its leaves do.
+def _sound(row: Row, lower: float) -> Certificate:
+    """A row's certificate with no more than it proves; `lower` is what its leaves do.
 
     A file may claim less, and that is true as well.
     """
-    program, proof = row.program, row.proof
-    if proof.tree is not None:
+    program, known = row.program, row.certificate
+    if known.tree is not None:
         with np.errstate(all="ignore"):
-            lower = tree_bound(program, proof.tree, claim=True)
-    elif lower < proof.lower:
-        lower = leaf_claim(program, proof.duals, proof.leaves)
-    lower = min(proof.lower, coarse(program, lower))
-    return replace(proof, lower=max(lower, floor(program, WIDER)))
+            lower = tree_bound(program, known.tree, claim=True)
+    elif lower < known.lower:
+        lower = leaf_claim(program, known.duals, known.leaves)
+    lower = min(known.lower, coarse(program, lower))
+    return replace(known, lower=max(lower, floor(program, WIDER)))
 
 
-def _claimed(
-    program: Program, lower: float, duals: list[Vector], leaves: Any, tree: Tree | None
-) -> Proof:
-    """A proof as the file has it: leaves that cover every support, or a tree."""
-    if tree is not None:
-        return Proof(lower, (), (), tree)
+def _leaves(program: Program, stored: Any, vectors: int) -> tuple[Leaf, ...]:
+    """The leaves of a proof, by that many dual vectors; they must cover every support."""
     free = int(np.count_nonzero(program.free))
     found = []
-    for low, high, dual in leaves.reshape(-1, 3).tolist():
-        places(np.array([dual]), len(duals))
+    for low, high, dual in stored.reshape(-1, 3).tolist():
+        places(np.array([dual]), vectors)
         found.append(Leaf(Node(low=low, high=None if high == NO_LIMIT else high), dual))
     most = free if program.k is None else min(free, program.k)
     missing = uncovered([leaf.node for leaf in found], free, most)
     if missing is not None:
         raise ValueError(missing)
-    return Proof(lower, tuple(duals), tuple(found))
+    return tuple(found)
 
 
-def _fitted(
-    program: Program, support: Index, coef: Vector, intercept: float, unpriced: float
-) -> Fitted:
-    """A model, from what the user gets of it; ValueError where it breaks a constraint."""
-    full = np.zeros(program.m)
-    full[support] = coef
-    w, b = program.to_program(full, intercept)
-    there = np.flatnonzero(w)
-    if not np.array_equal(there, support):
+def _model(
+    program: Program, support: Index, values: Vector, intercept: float
+) -> tuple[Vector, float]:
+    """A model on the program's own columns, from what the user gets of it."""
+    coef = np.zeros(program.m)
+    coef[support] = values
+    w, b = program.to_program(coef, intercept)
+    if not np.array_equal(np.flatnonzero(w), support):
         raise ValueError("a model's support is not where its coefficients are")
-    fitted = Fitted(
-        upper=np.inf,
-        support=support,
-        w=w[support],
-        b=b,
-        coef=coef,
-        intercept=intercept,
-        counted=int(np.count_nonzero(program.free[support])),
-        unpriced=unpriced,
-    ).at(program)
-    if not np.isfinite(fitted.upper):
-        raise ValueError("a model does not obey the constraints")
-    return fitted
+    return w, b
 
 
 def _arrays(state: WalkState) -> dict[str, Any]:
     """The state as plain arrays; dual vectors are stored once, and named by their place."""
     place = {id(t): i for i, t in enumerate(state.duals)}
-    rows = state.rows
-
+    rows, known = state.rows, [row.certificate for row in state.rows]
     leaves = [
-        np.array([_triple(leaf) for leaf in row.proof.leaves], dtype=np.int64).ravel()
-        for row in rows
+        np.array([_triple(leaf) for leaf in one.leaves], dtype=np.int64).ravel() for one in known
     ]
-    used = [np.array([place[id(t)] for t in row.proof.duals], dtype=np.int64) for row in rows]
-    counts = [(row.models, row.nodes, int(row.proof.tree is not None)) for row in rows]
-    parts = [(row.fitted.intercept, row.fitted.unpriced, row.seconds) for row in rows]
+    used = [np.array([place[id(t)] for t in one.duals], dtype=np.int64) for one in known]
+    # The first was once the number of models tried, which nobody reads.
+    counts = [(0, row.nodes, int(row.certificate.tree is not None)) for row in rows]
+    parts = [(row.intercept, row.unpriced, row.seconds) for row in rows]
     arrays: dict[str, Any] = {
         "duals": np.stack(state.duals),
         "curves": np.stack(state.curves),
@@ -299,19 +287,19 @@ def _arrays(state: WalkState) -> dict[str, Any]:
         "sizes": np.array(list(state.sizes), dtype=np.int64),
         "size_duals": np.array([place[id(t)] for t in state.sizes.values()], dtype=np.int64),
         "relaxed_sizes": np.array(state.relaxed_sizes, dtype=np.int64),
-        "lower": np.array([row.proof.lower for row in rows]),
+        "lower": np.array([one.lower for one in known]),
         "roots": np.array([place[id(row.dual)] for row in rows]),
         "row_counts": np.array(counts, dtype=np.int64),
         "row_numbers": np.array(parts),
     }
     arrays |= packed("batches", state.batches, np.int64)
     arrays |= packed("known", state.known, np.int64)
-    arrays |= packed("supports", [row.fitted.support for row in rows], np.int64)
-    arrays |= packed("coefs", [row.fitted.coef for row in rows], np.float64)
+    arrays |= packed("supports", [one.support for one in known], np.int64)
+    arrays |= packed("coefs", [row.values for row in rows], np.float64)
     arrays |= packed("fixed_in", [row.fixed_in for row in rows], np.int64)
     arrays |= packed("leaves", leaves, np.int64)
     arrays |= packed("leaf_duals", used, np.int64)
-    trees = ((i, row.proof.tree) for i, row in enumerate(rows) if row.proof.tree is not None)
+    trees = ((i, one.tree) for i, one in enumerate(known) if one.tree is not None)
     return dict(
         chain(arrays.items(), *(tree_arrays(tree, f"row{i}_").items() for i, tree in trees))
     )

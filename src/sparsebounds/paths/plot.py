@@ -2,7 +2,7 @@
 
 Three panels over one axis, k or the price. Above, the objective of the models and the region in
 which the best possible is proved to lie. In the middle, the coefficients on the program's own
-columns (standardized ones where they are), so that they compare. Below, one line a feature in the
+columns (standardized ones where they are), so that they compare. Below, one line per feature in the
 order of entry: filled where it is in the model, dark where it is proved to be in every best one.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import library
 from sparsebounds._support.printable import printable
 
 if TYPE_CHECKING:
@@ -29,12 +30,7 @@ MOST_NAMES = 25
 
 def draw(path: Path, axes: Any = None) -> Any:
     """The three panels; returns their axes."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise InputError(
-            "plot needs matplotlib, which is not installed: pip install 'sparsebounds[plot]'."
-        ) from error
+    plt = library("matplotlib.pyplot", "plot", "plot needs matplotlib")
     order = entry_order(path)
     if axes is None:
         low = 0.6 + 0.16 * max(len(order), 2)
@@ -48,7 +44,7 @@ def draw(path: Path, axes: Any = None) -> Any:
     axes = np.ravel(axes)
     if len(axes) != 3:
         raise InputError(f"axes holds {len(axes)} axes; pass three, such as plt.subplots(3)[1].")
-    x = np.array([point.place for point in path])
+    x = places(path)
     _objective(axes[0], path, x)
     _coefficients(axes[1], path, x, order)
     _members(axes[2], path, x, order)
@@ -65,6 +61,11 @@ def draw(path: Path, axes: Any = None) -> Any:
     return axes
 
 
+def places(path: Path) -> Vector:
+    """k or l0 of each point."""
+    return np.array([point.place for point in path])
+
+
 def entry_order(path: Path) -> Index:
     """The features in most models (at most 25), ordered by where they first come in."""
     members = np.zeros((len(path), path[0].certificate.shape[1]), dtype=np.bool_)
@@ -77,7 +78,7 @@ def entry_order(path: Path) -> Index:
 
 
 def program_coefs(path: Path, features: Index) -> Vector:
-    """Coefficients on the program's own columns, one row a point."""
+    """Coefficients on the program's own columns, one row per point."""
     found = np.zeros((len(path), len(features)))
     for row, point in zip(found, path, strict=True):
         w = np.zeros(point.certificate.shape[1])

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
-from sparsebounds.paths.rows import Fitted, Row
-from sparsebounds.paths.shared import Proof
+from sparsebounds.paths.rows import Row
+from sparsebounds.solving import Solution, proved
 
 
 @dataclass(frozen=True)
@@ -58,33 +59,19 @@ class PathPoint:
     seconds: float = field(repr=False)
 
     @classmethod
-    def of(cls, row: Row, fitted: Fitted, proof: Proof, tol: float) -> PathPoint:
-        """A row of the walk, with the best model and the best proof for it."""
-        program = row.program
-        certificate = Certificate.build(
-            program,
-            proof.duals,
-            proof.leaves,
-            fitted.full(program.m),
-            fitted.b,
-            lower=proof.lower,
-            tree=proof.tree,
-        )
-        distance = program.relative(certificate.gap, certificate.upper)
+    def of(cls, row: Row, tol: float) -> PathPoint:
+        """What the user gets of a row of the walk."""
+        program, certificate = row.program, row.certificate
         return cls(
             k=program.k,
             l0=program.l0 if isinstance(program.l0, float) else None,
-            support=fitted.support,
-            values=fitted.coef,
-            intercept=fitted.intercept,
-            upper=certificate.upper,
-            lower=certificate.lower,
-            rel_gap=distance,
-            status="optimal" if distance <= tol else "bounded",
+            support=certificate.support,
+            values=row.values,
+            intercept=row.intercept,
             fixed_in=row.fixed_in,
-            certificate=certificate,
             nodes=row.nodes,
             seconds=row.seconds,
+            **proved(program, certificate, tol),
         )
 
     @property
@@ -103,6 +90,10 @@ class PathPoint:
     def place(self) -> float:
         """k or l0."""
         return float(self.k) if self.k is not None else float(self.l0 or 0.0)
+
+
+CertifiedPoint = Solution | PathPoint
+"""A model, both bounds on the best possible, and the certificate."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,12 +163,12 @@ class Path(Sequence[PathPoint]):
 
     @property
     def coefs(self) -> Vector:
-        """Coefficients in the user's units, one row a point."""
+        """Coefficients in the user's units, one row per point."""
         return np.stack([point.coef for point in self.points])
 
     @property
     def intercepts(self) -> Vector:
-        """One number a point."""
+        """One number per point."""
         return np.array([point.intercept for point in self.points])
 
     @property
@@ -206,14 +197,8 @@ class Path(Sequence[PathPoint]):
         return str(feature) if self.feature_names is None else self.feature_names[feature]
 
     def to_frame(self) -> Any:
-        """A pandas table, one row a point: bounds, sizes, and the coefficients ever used."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError(
-                "to_frame needs pandas, which is not installed: pip install 'sparsebounds[data]'."
-            ) from error
-        table: dict[str, Any] = {
+        """A pandas table, one row per point: bounds, sizes, and the coefficients ever used."""
+        columns = {
             self.kind: [getattr(point, self.kind) for point in self.points],
             "nonzeros": self.sizes,
             "upper": self.upper,
@@ -223,8 +208,8 @@ class Path(Sequence[PathPoint]):
             "intercept": self.intercepts,
         }
         coefs = self.coefs
-        used = np.flatnonzero(np.any(coefs != 0.0, axis=0)).tolist()
-        return pd.DataFrame(table | {f"coef {self.label(i)}": coefs[:, i] for i in used})
+        used = np.flatnonzero(np.any(coefs != 0.0, axis=0))
+        return model_frame(columns, coefs, used, self.label)
 
     def plot(self, axes: Any = None) -> Any:
         """The objective with its certified band, the coefficients and the support along the path.
@@ -237,8 +222,9 @@ class Path(Sequence[PathPoint]):
 
     def report(self, file: str | os.PathLike[str]) -> None:
         """Write the path into one HTML file that opens offline. Needs the extra `report`."""
-        from sparsebounds.report import report_path
+        from sparsebounds.report import check_report, report_path
 
+        check_report(file)
         report_path(file, self)
 
     def _repr_html_(self) -> str:
@@ -268,3 +254,13 @@ class Path(Sequence[PathPoint]):
             for point in self.points
         ]
         return "\n".join([*lines, self.message])
+
+
+def changes(path: Path, gone: str) -> Iterator[list[str]]:
+    """For each point the features that come in since the last one, as "+age", and those that go."""
+    before: set[int] = set()
+    for point in path:
+        now = set(point.support.tolist())
+        come = [f"+{path.label(i)}" for i in sorted(now - before)]
+        yield come + [f"{gone}{path.label(i)}" for i in sorted(before - now)]
+        before = now

@@ -1,91 +1,110 @@
-"""What a walk keeps of a point: its model, nonzeros only, and what proves its bounds."""
+"""What a walk keeps of a point: a certificate, and the cost of getting there."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds import WIDER, objective_up, one_price
-from sparsebounds.models import Model
-from sparsebounds.paths.shared import Proof
+from sparsebounds.certificates import Certificate, Leaf
+from sparsebounds.models import Model, as_returned
 from sparsebounds.program import Program
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A model with its value at one point of the path."""
+class Row:
+    """A point of the path as the walk leaves it."""
 
-    upper: float
-    """The objective, rounded up as certificates claim it: so that claims never grow along k."""
+    program: Program
+    certificate: Certificate
+    """The model on the program's own columns, both bounds as they are claimed, and the proof."""
 
-    support: Index
-    w: Vector
-    """Nonzeros on the program's own columns."""
-
-    b: float
-    coef: Vector
-    """The same in the user's units."""
+    values: Vector
+    """The model's nonzeros in the user's units."""
 
     intercept: float
-    counted: int
-    """Features that count towards k, or are paid for."""
-
     unpriced: float
     """About the objective without prices."""
 
-    @classmethod
-    def of(cls, program: Program, model: Model, coef: Vector, intercept: float) -> Fitted:
-        """The nonzeros of a model as `as_returned` gives it."""
-        support = model.support
-        return cls(
-            upper=objective_up(program, model.w, model.b, wider=WIDER),
-            support=support,
-            w=model.w[support],
-            b=model.b,
-            coef=coef[support],
-            intercept=intercept,
-            counted=int(np.count_nonzero(program.free[support])),
-            unpriced=model.value - float(np.sum(program.prices[support])),
-        )
-
-    def full(self, m: int) -> Vector:
-        """w, zeros included."""
-        w = np.zeros(m)
-        w[self.support] = self.w
-        return w
-
-    def at(self, program: Program) -> Fitted:
-        """The same model at another point of the path."""
-        upper = objective_up(program, self.full(program.m), self.b, wider=WIDER)
-        return replace(self, upper=upper)
-
-    def or_better(self, program: Program, others: Iterable[Fitted]) -> Fitted:
-        """This model, or one of the others where it is better at the program's price."""
-        best, price = self, one_price(program) or 0.0
-        for other in others:
-            if other.unpriced + price * other.counted < best.upper:
-                there = other.at(program)
-                best = there if there.upper < best.upper else best
-        return best
-
-
-@dataclass(frozen=True)
-class Row:
-    """A point as the walk leaves it."""
-
-    value: float
-    """k or l0."""
-
-    program: Program
-    fitted: Fitted
-    proof: Proof
     dual: Vector
     """The dual vector of the point's own relaxation."""
 
-    fixed_in: Index
-    models: int
-    nodes: int
-    seconds: float
+    fixed_in: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    nodes: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        found: Model,
+        dual: Vector,
+        lower: float = -math.inf,
+        duals: tuple[Vector, ...] = (),
+        leaves: tuple[Leaf, ...] = (),
+    ) -> Self:
+        """A model as the user gets it, with a lower bound and its proof."""
+        model, coef, intercept = as_returned(program, found)
+        certificate = Certificate.build(program, duals, leaves, model.w, model.b, lower=lower)
+        support = certificate.support
+        unpriced = model.value - float(np.sum(program.prices[support]))
+        return cls(program, certificate, coef[support], intercept, unpriced, dual)
+
+    @property
+    def counted(self) -> int:
+        """Features that count towards k, or are paid for."""
+        return int(np.count_nonzero(self.program.free[self.certificate.support]))
+
+    @property
+    def w(self) -> Vector:
+        """The model on the program's own columns, zeros included."""
+        w = np.zeros(self.program.m)
+        w[self.certificate.support] = self.certificate.coef
+        return w
+
+    def model(self, eta: float) -> Model:
+        """The model, with the multiplier of the ball."""
+        return Model(self.certificate.upper, self.w, self.certificate.intercept, eta)
+
+    def upper_at(self, program: Program) -> float:
+        """The model's objective at another point, rounded up as certificates claim it.
+
+        So claims never grow along k.
+        """
+        return objective_up(program, self.w, self.certificate.intercept, wider=WIDER)
+
+    def or_better(self, others: Iterable[Row]) -> Row:
+        """This row, with the model of another one where that is better here."""
+        best, price = self, one_price(self.program) or 0.0
+        for other in others:
+            if other.unpriced + price * other.counted < best.certificate.upper:
+                upper = other.upper_at(self.program)
+                best = best.with_model(other, upper) if upper < best.certificate.upper else best
+        return best
+
+    def or_found(self, model: Model) -> Row:
+        """This row, with a model that was found for it where that is better."""
+        return self.or_better([Row.of(self.program, model, self.dual)])
+
+    def with_model(self, other: Row, upper: float) -> Row:
+        """The same bound with another row's model, whose objective is `upper` here."""
+        theirs = other.certificate
+        mine = replace(
+            self.certificate,
+            upper=upper,
+            support=theirs.support,
+            coef=theirs.coef,
+            intercept=theirs.intercept,
+        )
+        return replace(
+            self,
+            certificate=mine,
+            values=other.values,
+            intercept=other.intercept,
+            unpriced=other.unpriced,
+        )

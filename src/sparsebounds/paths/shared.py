@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from sparsebounds.bounds import (
     floor,
     null_up,
 )
-from sparsebounds.certificates import Leaf, Tree, leaf_claim
+from sparsebounds.certificates import Certificate, Leaf, leaf_claim
 from sparsebounds.program import Program
 
 MOST_CELLS = 4096
@@ -50,16 +50,6 @@ WORTH = 1e-9
 
 BITS = 44
 """Bits of a point's bound, the first being that of max(|bound|, |null|)."""
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A lower bound with what a certificate of it holds."""
-
-    lower: float
-    duals: tuple[Vector, ...]
-    leaves: tuple[Leaf, ...]
-    tree: Tree | None = None
 
 
 def coarse(program: Program, lower: float) -> float:
@@ -115,11 +105,11 @@ class SharedBounds:
         """The best bound for a program of the path."""
         return float(np.min(np.max(self._bounds(program, self._proved), axis=0)))
 
-    def better(self, program: Program, proof: Proof) -> Proof:
-        """The proof, or a better one if all dual vectors together give it."""
+    def better(self, program: Program, known: Certificate) -> Certificate:
+        """The certificate, with a better proof if all dual vectors together give it."""
         bounds = self._bounds(program, self.curves)
-        if not np.min(np.max(bounds, axis=0)) > proof.lower + self._worth:
-            return proof
+        if not np.min(np.max(bounds, axis=0)) > known.lower + self._worth:
+            return known
         duals: list[int] = []
         leaves = []
         for low, high, row in fewest_ranges(bounds):
@@ -132,10 +122,12 @@ class SharedBounds:
             leaves.append(Leaf(node, duals.index(row)))
         vectors = tuple(self.duals[row] for row in duals)
         lower = leaf_claim(program, vectors, leaves)
-        return Proof(lower, vectors, tuple(leaves)) if lower > proof.lower else proof
+        if not lower > known.lower:
+            return known
+        return replace(known, lower=lower, duals=vectors, leaves=tuple(leaves), tree=None)
 
     def _bounds(self, program: Program, curves_of: Sequence[Vector]) -> Vector:
-        """One row a dual vector; one column for a budget, or one a cell for a price."""
+        """One row per dual vector; one column for a budget, or one per cell for a price."""
         curves = np.stack(curves_of)
         if program.k is not None:
             # Budgets beyond all features ask no more than all of them.

@@ -33,11 +33,11 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.exact import ExactSearch, SearchProgress
-from sparsebounds.models import Model, Search, as_returned
+from sparsebounds.models import Search
 from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
 from sparsebounds.paths.result import Path, PathPoint
-from sparsebounds.paths.rows import Fitted, Row
-from sparsebounds.paths.shared import Proof, SharedBounds, coarse
+from sparsebounds.paths.rows import Row
+from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
 from sparsebounds.solving import CLOSED, best_leaves
@@ -186,40 +186,28 @@ class Walk:
         relaxed = self.relax(program)
         points = [relaxed.point, *self.at_sizes(relaxed)]
         lower, duals, leaves = best_leaves(program, points)
-        proof = Proof(coarse(program, lower), duals, leaves)
+        lower = coarse(program, lower)
         until = self.finish
         search = Search(program, relaxed, self.known, until)
-        goal = proof.lower + CLOSED * self.tol * max(abs(proof.lower), abs(program.null))
+        goal = lower + CLOSED * self.tol * max(abs(lower), abs(program.null))
         found = search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut
-        fitted = self.best(program, found)
-        nodes = 0
+        row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
+        row = row.or_better(self.rows[::-1])
         if self.exact and not self.late() and not self.interrupted:
-            model, proof, nodes = self.searched(program, relaxed, fitted, proof)
-            fitted = self.best(program, model)
-        self.known = [fitted.support, *search.grown]
+            row = self.searched(row, relaxed)
+        self.known = [row.certificate.support, *search.grown]
         self.last = relaxed
-        screened = screen_at(program, relaxed.point, fitted.upper)
-        row = Row(
-            value,
-            program,
-            fitted,
-            proof,
-            relaxed.point.t,
-            screened.fixed_in,
-            search.refitted,
-            nodes,
-            clock.seconds,
-        )
-        self.rows.append(row)
+        screened = screen_at(program, relaxed.point, row.certificate.upper)
+        self.rows.append(replace(row, fixed_in=screened.fixed_in, seconds=clock.seconds))
         if self.file is not None and not self.late() and not self.interrupted:
             self.clean = self.state()
             self.save(now=False)
         if self.callback is not None:
             done, total = len(self.rows), len(self.grid)
             name = f"{'l0' if self.by_price else 'k'}={value:g}"
-            sides = fitted.upper, proof.lower
+            sides = row.certificate.upper, row.certificate.lower
             self.callback(PathProgress(done, total, name, *sides, self.seconds))
 
     def at_sizes(self, relaxed: Relaxation) -> list[DualPoint]:
@@ -234,57 +222,50 @@ class Walk:
             del self.sizes[size]
         return list(self.sizes.values())
 
-    def best(self, program: Program, model: Model) -> Fitted:
-        """The model as the user gets it, or an earlier one where that is better."""
-        found = Fitted.of(program, *as_returned(program, model))
-        return found.or_better(program, (row.fitted for row in self.rows[::-1]))
-
     def back(self) -> None:
         """In k: from larger models to smaller ones, which may beat what growing found."""
         if self.by_price or len(self.rows) < 2 or self.last is None:
             return
-        known = [row.fitted.support for row in self.rows]
+        known = [row.certificate.support for row in self.rows]
         search = Search(self.rows[-1].program, self.last, known, self.finish)
         for i in range(len(self.rows) - 2, -1, -1):
             if self.late() or self.interrupted:
                 break
-            row, larger = self.rows[i], self.rows[i + 1].fitted
-            surplus = max(0, larger.counted - int(row.value))
-            model = Model(larger.upper, larger.full(self.program.m), larger.b, math.nan)
+            row, larger = self.rows[i], self.rows[i + 1]
+            surplus = max(0, larger.counted - int(self.grid[i]))
+            model = larger.model(math.nan)
             if self.program.ball is not None:  # its multiplier is not at hand
-                model = search.model(larger.support)
+                model = search.model(larger.certificate.support)
             try:
                 support = search.shrunk(model, surplus)
             except TimeUp:
                 break
-            if not np.array_equal(support, row.fitted.support):
-                found = Fitted.of(row.program, *as_returned(row.program, search.model(support)))
-                self.rows[i] = replace(row, fitted=row.fitted.or_better(row.program, [found]))
+            if not np.array_equal(support, row.certificate.support):
+                self.rows[i] = row.or_found(search.model(support))
 
-    def searched(
-        self, program: Program, relaxed: Relaxation, fitted: Fitted, proof: Proof
-    ) -> tuple[Model, Proof, int]:
-        """The exact search at a point, with its share of the time that is left."""
-        model = Model(fitted.upper, fitted.full(program.m), fitted.b, relaxed.eta)
-        gap = fitted.upper - proof.lower
+    def searched(self, row: Row, relaxed: Relaxation) -> Row:
+        """The row after an exact search, which has its share of the time that is left."""
+        program, known = row.program, row.certificate
         # Without any feature there is nothing to search.
-        if program.never.all() or program.relative(gap, fitted.upper) <= self.tol:
-            return model, proof, 0
+        if program.never.all() or program.relative(known.gap, known.upper) <= self.tol:
+            return row
         until = self.finish.part(1.0 / (len(self.grid) - len(self.rows)))
         try:
+            model = row.model(relaxed.eta)
             search = ExactSearch(program, relaxed, model, self.tol, None, until)
         except TimeUp:
             self.cut = True
-            return model, proof, 0
+            return row
         done = search.run(node_limit=self.most_nodes, report=self.callback)
         self.steps += done.newton_steps
         limited = until.cut or done.nodes >= self.most_nodes
         # What neither ended nor met a limit was ended by Ctrl-C.
         self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
-        lower = coarse(program, done.lower)
-        if lower > proof.lower:
-            proof = Proof(lower, (), (), done.tree)
-        return done.model, proof, done.nodes
+        row, lower = row.or_found(done.model), coarse(program, done.lower)
+        if lower > known.lower:
+            proved = replace(row.certificate, lower=lower, duals=(), leaves=(), tree=done.tree)
+            row = replace(row, certificate=proved)
+        return replace(row, nodes=done.nodes)
 
     def state(self) -> WalkState:
         """Where the walk stands: what is only ever added to is shared, not copied."""
@@ -333,21 +314,21 @@ class Walk:
 
     def settled(self) -> str:
         """Why the rest of the grid is proved not to pay; empty where it is not."""
-        row, last = self.rows[-1], self.grid[-1]
-        if self.stop is None or row.value == last:
+        row, here, last = self.rows[-1], self.grid[len(self.rows) - 1], self.grid[-1]
+        if self.stop is None or here == last:
             return ""
         end = self.posed(last)
-        ends = [(row.fitted.at(end).upper, self.shared.lower(end))]
+        ends = [(row.upper_at(end), self.shared.lower(end))]
         if self.by_price:
-            lower = max(row.proof.lower, self.shared.lower(row.program))
-            ends.append((row.fitted.upper, lower))
+            lower = max(row.certificate.lower, self.shared.lower(row.program))
+            ends.append((row.certificate.upper, lower))
         null = abs(self.program.null)
         if any(not upper - low <= self.stop * max(abs(upper), null) for upper, low in ends):
             return ""
         if self.by_price:
-            left = f"no price from {row.value:g} down to {last:g} has a model that is better"
+            left = f"no price from {here:g} down to {last:g} has a model that is better"
         else:
-            left = f"no model with up to {last:g} features is better than that with {row.value:g}"
+            left = f"no model with up to {last:g} features is better than that with {here:g}"
         return f"Stopped early: {left} by more than {self.stop:g} of the objective."
 
     def result(self, reason: str) -> Path:
@@ -356,19 +337,15 @@ class Walk:
             cause = "Interrupted" if self.interrupted else "The time limit was reached"
             left = len(self.grid) - len(self.rows)
             reason = f"{cause} with {left} point{'s' * (left != 1)} left to do."
-        points: list[PathPoint] = []
-        smaller: list[Fitted] = []
+        rows: list[Row] = []
         for row in self.rows:
-            proof = row.proof
             if not self.deadline.late(scan=2):
-                proof = self.shared.better(row.program, proof)
+                better = self.shared.better(row.program, row.certificate)
+                row = replace(row, certificate=better)
             # In k, models of later points have too many features.
-            others = [other.fitted for other in self.rows] if self.by_price else smaller[-1:]
-            fitted = row.fitted.or_better(row.program, others)
-            smaller.append(fitted)
-            points.append(PathPoint.of(row, fitted, proof, self.tol))
+            rows.append(row.or_better(self.rows if self.by_price else rows[-1:]))
         return Path(
-            points=tuple(points),
+            points=tuple(PathPoint.of(row, self.tol) for row in rows),
             kind="l0" if self.by_price else "k",
             feature_names=self.program.feature_names,
             null=self.program.null,
@@ -378,7 +355,7 @@ class Walk:
                 else "at most k nonzero coefficients"
             ),
             message=reason or "Every point of the grid was done.",
-            complete=len(points) == len(self.grid),
+            complete=len(rows) == len(self.grid),
             full_passes=self.program.matrix.passes - self.first_pass,
             newton_steps=self.steps,
             seconds=self.seconds,

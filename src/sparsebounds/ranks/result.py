@@ -120,7 +120,7 @@ class RankBounds:
         return self.upper - self.lower
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """The table as one array a column."""
+        """The table as one array per column."""
         table = [asdict(row) for row in self.rows]
         return {name: np.array([row[name] for row in table]) for name in table[0]}
 

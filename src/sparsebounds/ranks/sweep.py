@@ -55,7 +55,7 @@ def rank_bounds(
     time_limit: float | None = None,
     callback: Callable[[RankRow], None] | None = None,
 ) -> RankBounds:
-    """Bounds on the optimum from low-rank approximations of X, one row a rank.
+    """Bounds on the optimum from low-rank approximations of X, one row per rank.
 
     Parameters
     ----------

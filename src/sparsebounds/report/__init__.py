@@ -7,12 +7,15 @@ Charts are plotly's, drawn by its script, which the page holds; nothing is fetch
 
 from __future__ import annotations
 
-from sparsebounds.report.origin import Held, Origin
+from sparsebounds.report.origin import Origin
+from sparsebounds.report.page import check_report as check_report
 from sparsebounds.report.page import require_report
 from sparsebounds.report.path import report_path
+from sparsebounds.report.scores import Held
+from sparsebounds.report.scores import Predicted as Predicted
 from sparsebounds.report.scores import Scores as Scores
-from sparsebounds.report.scores import predicted as predicted
-from sparsebounds.report.scores import scored as scored
+from sparsebounds.report.scores import chance as chance
+from sparsebounds.report.scores import predictions as predictions
 from sparsebounds.report.solution import Tried, report_solution
 
 __all__ = ["Held", "Origin", "Tried", "report_path", "report_solution", "require_report"]

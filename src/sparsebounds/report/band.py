@@ -17,15 +17,14 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds.paths import Path, path_of
+from sparsebounds.paths import Path, places
 from sparsebounds.program import Program
 from sparsebounds.solving import Solution
 
-SIZES, PRICES, DECADE = 10, 9, 10.0
-"""Points of the short path that a report makes, and how far its prices go from the chosen one."""
-
-LEAST_SECONDS = 1.0
-"""That path may take as long as the solve took, or this."""
+MEANING = (
+    "At each point the best possible objective is proved to lie in the band, between the bound and "
+    "the model found there."
+)
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,16 @@ class Band:
 
 def path_band(path: Path) -> Band:
     """The band of a path."""
-    places = np.array([point.place for point in path])
     optimal = np.array([point.status == "optimal" for point in path])
     return Band(
-        path.kind, places, path.lower, path.upper, path.rel_gap, path.sizes, optimal, path.null
+        path.kind,
+        places(path),
+        path.lower,
+        path.upper,
+        path.rel_gap,
+        path.sizes,
+        optimal,
+        path.null,
     )
 
 
@@ -85,22 +90,6 @@ def solution_band(program: Program, solution: Solution, path: Path) -> Band:
     optimal = base.optimal.copy()
     optimal[i] |= solution.status == "optimal"
     return Band(path.kind, base.places, lower, upper, gaps, used, optimal, base.null, i)
-
-
-def short_path(program: Program, solution: Solution) -> Path | None:
-    """A few points around a solution, in little time; None with a price for each feature."""
-    limit = max(LEAST_SECONDS, solution.stats.seconds)
-    if program.k is not None:
-        most = min(int(np.count_nonzero(program.free)), program.k + max(2, program.k // 3))
-        near = range(max(program.k - 1, 0), program.k + 2)
-        spread = np.linspace(min(1, most), most, SIZES).round().astype(int).tolist()
-        grid = sorted({program.k, *spread, *(k for k in near if 0 < k <= most)})
-        return path_of(program, ks=grid, time_limit=limit)
-    if isinstance(program.l0, float) and 0.0 < program.l0 < math.inf:
-        around = program.l0 * np.geomspace(DECADE, 1.0 / DECADE, PRICES)
-        around[PRICES // 2] = program.l0
-        return path_of(program, l0s=around.tolist(), time_limit=limit)
-    return None
 
 
 def _or_nan(value: float | Vector | None) -> float | Vector:

@@ -13,13 +13,14 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds.paths import Path, entry_order, program_coefs
+from sparsebounds.paths import Path, entry_order, places, program_coefs
 from sparsebounds.report.band import Band
 
 BLUE, ORANGE, GREEN, FAINT, INK = (
     f"var(--{name})" for name in ("blue", "orange", "green", "faint", "ink")
 )
 LINES = tuple(f"var(--line{i})" for i in range(7))
+CHOSEN = {"color": ORANGE, "size": 11, "symbol": "diamond"}
 LONGEST = 28
 """Characters of a name on an axis; all of it is shown on hovering."""
 
@@ -68,9 +69,9 @@ def figure(
     }
 
 
-def grid_axis(kind: str, places: Vector) -> dict[str, Any]:
+def grid_axis(kind: str, x: Vector) -> dict[str, Any]:
     """The axis of k, or of the price: falling to the right, so that models grow."""
-    low, high = float(np.min(places)), float(np.max(places))
+    low, high = float(np.min(x)), float(np.max(x))
     if kind == "l0":
         pad = 0.03 + 0.03 * np.log10(high / low)
         return {"type": "log", "dtick": "D2", "range": [np.log10(high) + pad, np.log10(low) - pad]}
@@ -115,31 +116,11 @@ def band_chart(band: Band) -> dict[str, Any]:
     ]
     best = band.optimal
     if best.any():
-        traces.append(
-            {
-                "x": band.places[best],
-                "y": band.upper[best],
-                "name": "proved optimal",
-                "mode": "markers",
-                "marker": {
-                    "color": "transparent",
-                    "size": 13,
-                    "line": {"color": GREEN, "width": 2},
-                },
-                "hoverinfo": "skip",
-            }
-        )
+        ring = {"color": "transparent", "size": 13, "line": {"color": GREEN, "width": 2}}
+        traces.append(_marks(band.places[best], band.upper[best], "proved optimal", ring))
     if band.chosen is not None:
-        traces.append(
-            {
-                "x": band.places[[band.chosen]],
-                "y": band.upper[[band.chosen]],
-                "name": "this report's model",
-                "mode": "markers",
-                "marker": {"color": ORANGE, "size": 11, "symbol": "diamond"},
-                "hoverinfo": "skip",
-            }
-        )
+        x, y = band.places[[band.chosen]], band.upper[[band.chosen]]
+        traces.append(_marks(x, y, "this report's model", CHOSEN))
     return figure(
         traces,
         grid_title(at),
@@ -166,7 +147,7 @@ def coefficients_chart(path: Path) -> dict[str, Any]:
     """The coefficients on the program's own columns, which compare, along a path."""
     order = entry_order(path)
     coefs = program_coefs(path, order)
-    places = np.array([point.place for point in path])
+    x = places(path)
     large = np.argsort(-np.max(np.abs(coefs), axis=0), kind="stable")
     colored = {int(i): LINES[at] for at, i in enumerate(large[: len(LINES)])}
     traces = []
@@ -174,10 +155,10 @@ def coefficients_chart(path: Path) -> dict[str, Any]:
         name = path.label(feature)
         traces.append(
             {
-                "x": places,
+                "x": x,
                 "y": coefs[:, i],
                 "name": short(name),
-                "customdata": [plain(name)] * len(places),
+                "customdata": [plain(name)] * len(x),
                 "mode": "lines+markers",
                 "marker": {"size": 4},
                 "line": {"color": colored.get(i, FAINT), "width": 1.6},
@@ -189,7 +170,7 @@ def coefficients_chart(path: Path) -> dict[str, Any]:
         traces,
         grid_title(path.kind),
         "coefficient" + (" (standardized columns)" if scaled else ""),
-        xaxis=grid_axis(path.kind, places),
+        xaxis=grid_axis(path.kind, x),
         hovermode="closest",
         showlegend=True,
         legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 12}},
@@ -230,12 +211,11 @@ def members_chart(path: Path) -> dict[str, Any]:
         "showgrid": False,
         "zeroline": False,
     }
-    places = np.array([point.place for point in path])
     return figure(
         traces,
         grid_title(path.kind),
         "",
-        xaxis=grid_axis(path.kind, places),
+        xaxis=grid_axis(path.kind, places(path)),
         yaxis=axis,
         hovermode="closest",
         height=max(240, 130 + 22 * len(order)),
@@ -245,7 +225,7 @@ def members_chart(path: Path) -> dict[str, Any]:
 def folds_chart(
     results: Mapping[str, Any], score: str, chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Mean scores of the folds with one standard error, a line a ridge; the chosen one marked."""
+    """Mean scores of the folds with one standard error, a line per ridge; the chosen one marked."""
     kind = "k" if "param_k" in results else "l0"
     place = np.asarray(results[f"param_{kind}"], dtype=np.float64)
     mean = np.asarray(results["mean_test_score"], dtype=np.float64)
@@ -270,16 +250,7 @@ def folds_chart(
     right = place == chosen[kind]
     if chosen.get("ridge") is not None:
         right &= np.array([one == chosen["ridge"] for one in ridges])
-    traces.append(
-        {
-            "x": place[right],
-            "y": mean[right],
-            "name": "chosen",
-            "mode": "markers",
-            "marker": {"color": ORANGE, "size": 11, "symbol": "diamond"},
-            "hoverinfo": "skip",
-        }
-    )
+    traces.append(_marks(place[right], mean[right], "chosen", CHOSEN))
     return figure(
         traces, grid_title(kind), score, xaxis=grid_axis(kind, place), hovermode="closest"
     )
@@ -287,10 +258,10 @@ def folds_chart(
 
 def scores_chart(path: Path, score: str, sides: Mapping[str, Vector]) -> dict[str, Any]:
     """One score of every model of a path, on the rows of each side."""
-    places = np.array([point.place for point in path])
+    x = places(path)
     traces = [
         {
-            "x": places,
+            "x": x,
             "y": values,
             "name": name,
             "mode": "lines+markers",
@@ -305,7 +276,7 @@ def scores_chart(path: Path, score: str, sides: Mapping[str, Vector]) -> dict[st
         traces,
         grid_title(path.kind),
         score,
-        xaxis=grid_axis(path.kind, places),
+        xaxis=grid_axis(path.kind, x),
         hovermode="x unified",
         showlegend=True,
     )
@@ -321,4 +292,16 @@ def _level(height: float) -> dict[str, Any]:
         "y0": height,
         "y1": height,
         "line": {"color": FAINT, "width": 1, "dash": "dash"},
+    }
+
+
+def _marks(x: Vector, y: Vector, name: str, look: Mapping[str, Any]) -> dict[str, Any]:
+    """Points that stand out."""
+    return {
+        "x": x,
+        "y": y,
+        "name": name,
+        "mode": "markers",
+        "marker": look,
+        "hoverinfo": "skip",
     }

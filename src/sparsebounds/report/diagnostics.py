@@ -31,7 +31,7 @@ BINS, LEAST_ROWS = 10, 8
 
 
 def scores_block(sides: Mapping[str, Scores]) -> Table:
-    """One row a score, one column a set of rows."""
+    """One row per score, one column per set of rows."""
     names = next(iter(sides.values()))
     rows = [
         (
@@ -62,37 +62,25 @@ def _of_numbers(program: Program, rows: Predicted, target: str, who: str) -> lis
     part = "" if len(some) == len(mean) else f" {len(some)} of them are drawn, chosen at random."
     ends = [float(min(mean[some].min(), rows.y[some].min()))]
     ends.append(float(max(mean[some].max(), rows.y[some].max())))
-    dots = {"mode": "markers", "marker": {"color": BLUE, "size": 6, "opacity": 0.65}}
     label = plain(target)
     name = "Pearson residual" if counts else "observed − predicted"
-    observed = figure(
-        [
-            _line(ends, ends),
-            {
-                **dots,
-                "x": mean[some],
-                "y": rows.y[some],
-                "hovertemplate": "predicted %{x:.4g}, observed %{y:.4g}<extra></extra>",
-            },
-        ],
-        f"predicted {label}",
+    predictions = f"predicted {label}"
+    observed = _scatter(
+        mean[some],
+        rows.y[some],
+        (ends, ends),
+        ("predicted", "observed"),
+        predictions,
         f"observed {label}",
-        showlegend=False,
     )
     span = [float(mean[some].min()), float(mean[some].max())]
-    against = figure(
-        [
-            _line(span, [0.0, 0.0]),
-            {
-                **dots,
-                "x": mean[some],
-                "y": residual[some],
-                "hovertemplate": "predicted %{x:.4g}, residual %{y:.4g}<extra></extra>",
-            },
-        ],
-        f"predicted {label}",
+    against = _scatter(
+        mean[some],
+        residual[some],
+        (span, [0.0, 0.0]),
+        ("predicted", "residual"),
+        predictions,
         name,
-        showlegend=False,
     )
     bars = _histogram(residual, _edges(residual), rows.weights, "residuals", BLUE)
     counted = figure([bars], name, "rows")
@@ -113,21 +101,27 @@ def _normal(residual: Vector) -> dict[str, Any]:
 
     (x, y), (slope, middle, _) = probplot(residual)
     ends = [float(x[0]), float(x[-1])]
-    return figure(
-        [
-            _line(ends, [middle + slope * end for end in ends]),
-            {
-                "x": x,
-                "y": y,
-                "mode": "markers",
-                "marker": {"color": BLUE, "size": 6, "opacity": 0.65},
-                "hovertemplate": "quantile %{x:.3g}, residual %{y:.4g}<extra></extra>",
-            },
-        ],
-        "normal quantile",
-        "observed − predicted, in order",
-        showlegend=False,
-    )
+    line = ends, [float(middle + slope * end) for end in ends]
+    names = "quantile", "residual"
+    return _scatter(x, y, line, names, "normal quantile", "observed − predicted, in order")
+
+
+def _scatter(
+    x: Vector,
+    y: Vector,
+    line: tuple[list[float], list[float]],
+    names: tuple[str, str],
+    *titles: str,
+) -> dict[str, Any]:
+    """Points around a line that they should be near; `names` are for hovering."""
+    dots = {
+        "x": x,
+        "y": y,
+        "mode": "markers",
+        "marker": {"color": BLUE, "size": 6, "opacity": 0.65},
+        "hovertemplate": f"{names[0]} %{{x:.4g}}, {names[1]} %{{y:.4g}}<extra></extra>",
+    }
+    return figure([_line(*line), dots], *titles, showlegend=False)
 
 
 def _of_classes(program: Program, rows: Predicted, who: str) -> list[Block]:
@@ -243,7 +237,9 @@ def _confusion(rows: Predicted, first: str, second: str) -> Table:
         for side, label in ((False, first), (True, second))
     ]
     head = (("rows that", False), (f"taken for {first}", True), (f"taken for {second}", True))
-    return Table(head, cells, note=f"A positive sum is taken for {second}.")
+    return Table(
+        head, cells, note=f"The model predicts {second} where its weighted sum is above 0."
+    )
 
 
 def _histogram(

@@ -1,4 +1,4 @@
-"""Where a result came from: rows held out, the data, the command and the versions."""
+"""Where a result came from: the data, the command and the versions."""
 
 from __future__ import annotations
 
@@ -10,46 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.errors import InputError
 from sparsebounds._version import __version__
-from sparsebounds.matrices import as_matrix
 from sparsebounds.program import Program
 from sparsebounds.report.parts import Block, Cell, Code, Section, Table, Text, number
-from sparsebounds.report.scores import LinearModel, Predicted, predicted
+from sparsebounds.report.scores import Held
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "plotly")
-
-
-@dataclass(frozen=True)
-class Held:
-    """Rows that a model has not seen."""
-
-    X: Any
-    y: Any
-    weights: Any = None
-    offset: Any = None
-
-    def checked(self, program: Program) -> Held:
-        """The same with X as a matrix; InputError where it does not go with the program."""
-        matrix, _ = as_matrix(self.X)
-        if matrix.shape[1] != program.m:
-            raise InputError(
-                f"X has {matrix.shape[1]} columns, but the model was fitted to {program.m}."
-            )
-        for name, given in (
-            ("y", self.y),
-            ("sample_weight", self.weights),
-            ("offset", self.offset),
-        ):
-            if given is not None and len(given) != matrix.shape[0]:
-                raise InputError(f"{name} has {len(given)} rows, but X has {matrix.shape[0]}.")
-        if program.offset is not None and self.offset is None:
-            raise InputError("The model was fitted with an offset; pass offset= for these rows.")
-        return Held(matrix, np.asarray(self.y), self.weights, self.offset)
-
-    def seen_by(self, program: Program, model: LinearModel) -> Predicted:
-        """The rows as a model sees them."""
-        return predicted(program, model, self.X, self.y, self.weights, self.offset)
 
 
 @dataclass(frozen=True)

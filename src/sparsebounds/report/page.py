@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.errors import InputError
-from sparsebounds._support.files import write_atomically
+from sparsebounds._support.extras import library
+from sparsebounds._support.files import check_output, write_atomically
 from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
 from sparsebounds.report.parts import Chart, Page
@@ -18,14 +18,14 @@ from sparsebounds.report.parts import Chart, Page
 
 def require_report() -> None:
     """Raise, in a sentence, where a report cannot be written."""
-    try:
-        import jinja2  # noqa: F401
-        import plotly.offline  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            "A report needs plotly and jinja2, which are not installed: "
-            "pip install 'sparsebounds[report]'."
-        ) from error
+    for name in ("jinja2", "plotly"):
+        library(name, "report", f"A report needs {name}")
+
+
+def check_report(file: str | os.PathLike[str]) -> None:
+    """Raise, before the work, where a report cannot be written, or not into this file."""
+    require_report()
+    check_output(file)
 
 
 def rendered(page: Page) -> str:

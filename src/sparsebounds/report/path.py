@@ -7,20 +7,19 @@ import os
 import numpy as np
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._support.files import check_output
-from sparsebounds.paths import MOST_NAMES, Path, PathPoint
+from sparsebounds.paths import MOST_NAMES, Path, changes
 from sparsebounds.program import Program
-from sparsebounds.report.band import path_band
+from sparsebounds.report.band import MEANING, path_band
 from sparsebounds.report.charts import (
     band_chart,
     coefficients_chart,
     members_chart,
     scores_chart,
 )
-from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
-from sparsebounds.report.page import require_report, write
+from sparsebounds.report.origin import Origin, data_section, repeat_section
+from sparsebounds.report.page import write
 from sparsebounds.report.parts import Block, Card, Cell, Chart, Page, Section, Table, Text, number
-from sparsebounds.report.scores import fitted, scored
+from sparsebounds.report.scores import Held, fitted
 
 
 def report_path(
@@ -32,8 +31,6 @@ def report_path(
     origin: Origin | None = None,
 ) -> None:
     """Write the report of a path; with its program, how its models predict too."""
-    require_report()
-    check_output(file)
     origin = origin or Origin()
     held = held.checked(program) if held is not None and program is not None else None
     spent = f"{path.full_passes:.0f} passes over the data, {path.seconds:.2f} s"
@@ -67,15 +64,11 @@ def _cards(path: Path) -> tuple[Card, ...]:
 
 
 def _proved(path: Path) -> Section:
-    words = (
-        "At each point the best possible objective is proved to lie in the band, between the bound "
-        "and the model found there."
-    )
     return Section(
         "proved",
         "What is proved",
         (
-            Text(words, strong=True),
+            Text(MEANING, strong=True),
             Chart("band", "The certified band", band_chart(path_band(path))),
             Text(path.message),
         ),
@@ -87,7 +80,7 @@ def _predictions(path: Path, program: Program | None, held: Held | None) -> Sect
     title = "How they predict"
     if program is None:
         return Section("predictions", title, ())
-    own = [scored(program, fitted(program, point)) for point in path]
+    own = [fitted(program, point).scores for point in path]
     score = next(iter(own[0]))
     sides = {f"training ({program.n} rows)": np.array([one[score] for one in own])}
     blocks: list[Block] = []
@@ -96,7 +89,7 @@ def _predictions(path: Path, program: Program | None, held: Held | None) -> Sect
             Text("No rows were held out: this is on the rows that the models were fitted to.")
         )
     else:
-        new = [scored(program, held.seen_by(program, point)) for point in path]
+        new = [held.seen_by(program, point).scores for point in path]
         values = np.array([one.get(score, np.nan) for one in new])
         sides[f"held out ({len(held.y)} rows)"] = values
     blocks.append(Chart("scores", f"{score} of each model", scores_chart(path, score, sides)))
@@ -120,8 +113,8 @@ def _coefficients(path: Path) -> Section:
 
 
 def _points(path: Path) -> Table:
-    rows, before = [], None
-    for point in path:
+    rows = []
+    for point, changed in zip(path, changes(path, "−"), strict=True):
         rows.append(
             (
                 Cell(f"{point.place:g}", point.place),
@@ -133,10 +126,9 @@ def _points(path: Path) -> Table:
                     point.rel_gap,
                     mark="good" if point.status == "optimal" else "",
                 ),
-                Cell(_changes(path, before, point)),
+                Cell("  ".join(changed)),
             )
         )
-        before = point
     heads = ((path.kind, True), ("used", True), ("proved bound", True), ("objective", True))
     return Table(
         (*heads, ("gap", True), ("comes in, goes", False)),
@@ -144,14 +136,6 @@ def _points(path: Path) -> Table:
         name="points",
         note="Bounds are rounded to the safe side; green gaps are proved optimal.",
     )
-
-
-def _changes(path: Path, before: PathPoint | None, point: PathPoint) -> str:
-    """Features that come in, and go, from one point to the next."""
-    earlier = set() if before is None else set(before.support.tolist())
-    now = set(point.support.tolist())
-    come = [f"+{path.label(i)}" for i in sorted(now - earlier)]
-    return "  ".join(come + [f"−{path.label(i)}" for i in sorted(earlier - now)])
 
 
 def _features(path: Path) -> Table:

@@ -1,4 +1,4 @@
-"""How well a model predicts rows: the scores that suit the loss, weighted as the rows are.
+"""Rows as a model sees them, and the scores that suit the loss, weighted as the rows are.
 
 squared, huber    R2, RMSE, MAE
 poisson           deviance (mean, 2 [y log(y/p) - y + p]), D2 (its share explained)
@@ -11,32 +11,25 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.matrices import as_matrix
+from sparsebounds.paths import CertifiedPoint
 from sparsebounds.program import Program
 
 Scores = dict[str, float]
-
-
-class LinearModel(Protocol):
-    """A solution, or a point of a path."""
-
-    @property
-    def coef(self) -> Vector: ...
-    @property
-    def intercept(self) -> float: ...
-    @property
-    def support(self) -> Index: ...
 
 
 @dataclass(frozen=True)
 class Predicted:
     """Rows as a model sees them; those of weight 0 are left out."""
 
+    program: Program
     y: Vector
     """The response; -1 and +1 where it is one of two classes."""
 
@@ -50,46 +43,78 @@ class Predicted:
         """The rows of the second class."""
         return self.y > 0
 
-
-def predicted(
-    program: Program, model: LinearModel, X: Any, y: Any, weights: Any = None, offset: Any = None
-) -> Predicted:
-    """Any rows with the program's columns."""
-    matrix, _ = as_matrix(X)
-    z = matrix.columns(model.support) @ model.coef[model.support] + model.intercept
-    if offset is not None:
-        z = z + np.asarray(offset, np.float64)
-    if program.classes is not None:
-        y = np.where(np.asarray(y) == program.classes[1], 1.0, -1.0)
-    y = np.asarray(y, np.float64)
-    if weights is None:
-        return Predicted(y, z, None)
-    weights = np.asarray(weights, np.float64)
-    kept = weights != 0
-    return Predicted(y[kept], z[kept], weights[kept])
+    @cached_property
+    def scores(self) -> Scores:
+        """The model's scores on these rows; NaN where one is not defined, empty without rows."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # what is not defined is NaN, and said so
+            if len(self.y) == 0:
+                return {}
+            score = _of_numbers if self.program.classes is None else _of_classes
+            return score(self.program.loss.name, self)
 
 
-def fitted(program: Program, model: LinearModel) -> Predicted:
+@dataclass(frozen=True)
+class Held:
+    """Rows that a model has not seen."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    offset: Any = None
+
+    def checked(self, program: Program) -> Held:
+        """The same with X as a matrix; InputError where it does not go with the program."""
+        matrix, _ = as_matrix(self.X)
+        if matrix.shape[1] != program.m:
+            raise InputError(
+                f"X has {matrix.shape[1]} columns, but the model was fitted to {program.m}."
+            )
+        for name, given in (
+            ("y", self.y),
+            ("sample_weight", self.weights),
+            ("offset", self.offset),
+        ):
+            if given is not None and len(given) != matrix.shape[0]:
+                raise InputError(f"{name} has {len(given)} rows, but X has {matrix.shape[0]}.")
+        if program.offset is not None and self.offset is None:
+            raise InputError("The model was fitted with an offset; pass offset= for these rows.")
+        return Held(matrix, np.asarray(self.y), self.weights, self.offset)
+
+    def seen_by(self, program: Program, model: CertifiedPoint) -> Predicted:
+        """The rows as a model sees them."""
+        matrix, _ = as_matrix(self.X)
+        z = matrix.columns(model.support) @ model.coef[model.support] + model.intercept
+        if self.offset is not None:
+            z = z + np.asarray(self.offset, np.float64)
+        y = self.y
+        if program.classes is not None:
+            y = np.where(np.asarray(y) == program.classes[1], 1.0, -1.0)
+        kept, weights = slice(None), None
+        if self.weights is not None:
+            weights = np.asarray(self.weights, np.float64)
+            kept = weights != 0
+            weights = weights[kept]
+        return Predicted(program, np.asarray(y, np.float64)[kept], z[kept], weights)
+
+
+def fitted(program: Program, model: CertifiedPoint) -> Predicted:
     """The program's own rows."""
     w, b = program.to_program(model.coef, model.intercept)
     z = program.matrix.columns(model.support) @ w[model.support] + b + program.level
     even = bool(np.all(program.weights == program.weights[0]))
     return Predicted(
+        program,
         program.response,
         z if program.offset is None else z + program.offset,
         None if even else program.weights,
     )
 
 
-def scored(program: Program, rows: Predicted) -> Scores:
-    """The model's scores on these rows; NaN where one is not defined, empty without rows."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what is not defined is NaN, and said so
-        if len(rows.y) == 0:
-            return {}
-        if program.classes is not None:
-            return _of_classes(program.loss.name, rows)
-        return _of_numbers(program.loss.name, rows)
+def predictions(program: Program, model: CertifiedPoint, held: Held | None) -> dict[str, Predicted]:
+    """The training rows ("train") and those held out ("test"), as a model sees them."""
+    own = {"train": fitted(program, model)}
+    return own if held is None else own | {"test": held.seen_by(program, model)}
 
 
 def chance(z: Vector) -> Vector:

@@ -11,15 +11,14 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds._support.files import check_output
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
-from sparsebounds.report.band import short_path, solution_band
+from sparsebounds.report.band import MEANING, solution_band
 from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
-from sparsebounds.report.origin import Held, Origin, data_section, repeat_section
-from sparsebounds.report.page import require_report, write
+from sparsebounds.report.origin import Origin, data_section, repeat_section
+from sparsebounds.report.page import write
 from sparsebounds.report.parts import (
     Bar,
     Block,
@@ -31,7 +30,7 @@ from sparsebounds.report.parts import (
     Stretch,
     Text,
 )
-from sparsebounds.report.scores import fitted, scored
+from sparsebounds.report.scores import Held, Predicted, predictions
 from sparsebounds.solving import Solution, bounds_words, features_words
 
 
@@ -54,18 +53,18 @@ def report_solution(
     solution: Solution,
     *,
     held: Held | None = None,
+    seen: Mapping[str, Predicted] | None = None,
     names: Any = None,
     path: Path | None = None,
     folds: Tried | None = None,
     origin: Origin | None = None,
 ) -> None:
-    """Write the report of a solution."""
-    require_report()
-    check_output(file)
+    """Write the report of a solution; `seen` are its `predictions`, where they are at hand."""
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
     labels = [str(i) for i in range(program.m)] if names is None else list(names)
     held = None if held is None else held.checked(program)
+    seen = predictions(program, solution, held) if seen is None else seen
     mean, spread = moments(program)
     page = Page(
         title=f"A sparse model of {origin.target}",
@@ -74,7 +73,7 @@ def report_solution(
         sections=(
             _proved(program, solution, origin),
             Section("model", "The model", (model_table(program, solution, labels, spread),)),
-            _predictions(program, solution, held, origin),
+            _predictions(program, seen, origin),
             _sizes(program, solution, path),
             _folds(folds),
             Section(
@@ -142,17 +141,14 @@ def _bar(program: Program, solution: Solution) -> list[Block]:
     return [Bar(tuple(map(Stretch, shares, words, looks)))]
 
 
-def _predictions(
-    program: Program, solution: Solution, held: Held | None, origin: Origin
-) -> Section:
-    own = fitted(program, solution)
+def _predictions(program: Program, seen: Mapping[str, Predicted], origin: Origin) -> Section:
+    own, held = seen["train"], seen.get("test")
     rows, who = own, f"{len(own.y)} training rows"
-    sides = {f"training ({len(own.y)} rows)": scored(program, own)}
+    sides = {f"training ({len(own.y)} rows)": own.scores}
     blocks: list[Block] = []
     if held is not None:
-        rows = held.seen_by(program, solution)
-        who = f"{len(rows.y)} rows held out"
-        sides[f"held out ({len(rows.y)} rows)"] = scored(program, rows)
+        rows, who = held, f"{len(held.y)} rows held out"
+        sides[f"held out ({len(held.y)} rows)"] = held.scores
     else:
         blocks.append(
             Text(
@@ -167,19 +163,12 @@ def _predictions(
 
 
 def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
-    """The certified band; of a short path where none was given."""
+    """The certified band of a path."""
     title = "Other numbers of features" if program.k is not None else "Other prices"
-    made = path is None
-    path = short_path(program, solution) if path is None else path
     if path is None or len(path) == 0:
         return Section("sizes", title, ())
     band = solution_band(program, solution, path)
-    words = (
-        "At each point the best possible objective is proved to lie in the band, between the bound "
-        "and the model found there."
-    )
-    if made and not path.complete:
-        words += " Not all points were done in the time that a report takes."
+    words = MEANING if path.complete else f"{MEANING} {path.message}"
     chart = Chart("band", "The certified band", band_chart(band), words)
     return Section("sizes", title, (chart,))
 

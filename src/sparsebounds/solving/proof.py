@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,3 +66,15 @@ def best_leaves(
     duals = tuple(points[i].t for i in used)
     chosen = {place: points[i] for place, i in enumerate(used)}
     return leaf_claim(program, duals, leaves, chosen), duals, leaves
+
+
+def proved(program: Program, certificate: Certificate, tol: float) -> dict[str, Any]:
+    """Fields of a solution, or of a point of a path: its certificate, and what that says."""
+    distance = program.relative(certificate.gap, certificate.upper)
+    return {
+        "certificate": certificate,
+        "upper": certificate.upper,
+        "lower": certificate.lower,
+        "rel_gap": distance,
+        "status": "optimal" if distance <= tol else "bounded",
+    }

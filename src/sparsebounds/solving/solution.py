@@ -17,6 +17,7 @@ from sparsebounds.certificates import Certificate
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.solving.proof import proved
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
@@ -90,24 +91,19 @@ class Solution:
         more: str = "",
     ) -> Self:
         """The solution that a certificate is about; `more` is added to its message."""
-        distance = program.relative(certificate.gap, certificate.upper)
         far = program.distance(certificate.gap, certificate.upper)
         return cls(
             coef=coef,
             intercept=intercept,
             support=np.flatnonzero(coef),
             feature_names=program.feature_names,
-            upper=certificate.upper,
-            lower=certificate.lower,
-            rel_gap=distance,
-            status="optimal" if distance <= tol else "bounded",
             message=f"The model is {far}.{more}",
             fixed_in=screened.fixed_in,
             fixed_out=screened.fixed_out,
             relaxation=relaxed,
-            certificate=certificate,
             stats=stats,
             program=program,
+            **proved(program, certificate, tol),
         )
 
     @cached_property
@@ -152,12 +148,15 @@ class Solution:
         whose certified band is drawn (else a short one is made); `program` is the problem where
         the solution does not hold it any more. Needs the extra `report`.
         """
-        from sparsebounds.report import Held, report_solution
+        from sparsebounds.paths import path_around
+        from sparsebounds.report import Held, check_report, report_solution
 
         if (X is None) != (y is None):
             raise InputError("X and y go together: pass the rows' features and their response.")
         posed = program or self._posed("report")
-        held = None if X is None else Held(X, y, sample_weight, offset)
+        check_report(file)
+        held = None if X is None else Held(X, y, sample_weight, offset).checked(posed)
+        path = path_around(posed, self.stats.seconds) if path is None else path
         report_solution(file, posed, self, held=held, names=names, path=path)
 
     def _repr_html_(self) -> str:

@@ -34,7 +34,7 @@ def check_file(path: Path) -> None:
 
 
 def read_frame(path: Path) -> tuple[pl.DataFrame, list[str]]:
-    """The table in a file, one column a variable, and sentences on what was not plain."""
+    """The table in a file, one column per variable, and sentences on what was not plain."""
     check_file(path)
     suffix = path.suffix.lower()
     if suffix in PARQUET + FEATHER:
