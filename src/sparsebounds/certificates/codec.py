@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
@@ -31,28 +32,12 @@ MOST_PARTS = 600_000
 
 def encode(certificate: Certificate) -> str:
     """The certificate as a JSON document with a checksum of its content."""
-    problem = certificate.problem
-    center, scale = problem.standardize or (None, None)
     document = {
         "format": FORMAT,
         "version": VERSION,
         "lower": certificate.lower,
         "upper": certificate.upper,
-        "problem": {
-            "loss": problem.loss,
-            "loss_parameters": dict(problem.loss_parameters),
-            "k": problem.k,
-            "l0": _packed(problem.l0),
-            "ridge": _packed(problem.ridge),
-            "ball": problem.ball,
-            "fit_intercept": problem.fit_intercept,
-            "center": _packed(center),
-            "scale": _packed(scale),
-            "positive": problem.positive.tolist(),
-            "always": problem.always.tolist(),
-            "never": problem.never.tolist(),
-            **({"level": problem.level} if problem.level else {}),
-        },
+        "problem": _stated(certificate.problem),
         "data": {"shape": list(certificate.shape), "fingerprint": certificate.fingerprint},
         "model": {
             "support": certificate.support.tolist(),
@@ -144,27 +129,45 @@ def _certificate(top: Reader) -> Certificate:
     )
 
 
+def _stated(problem: Problem) -> dict[str, Any]:
+    """The fields of a problem, but for those at their defaults; (center, scale) as two."""
+    document: dict[str, Any] = {}
+    for field in fields(Problem):
+        value = getattr(problem, field.name)
+        if field.name == "standardize":
+            document |= zip(("center", "scale"), map(_packed, value or (None, None)), strict=True)
+        elif field.default is MISSING or value != field.default:
+            document[field.name] = _packed(value)
+    return document
+
+
 def _problem(reader: Reader, m: int) -> Problem:
     parameters = reader.record("loss_parameters")
-    center, scale = (
+    pair = [
         None if reader.get(key) is None else reader.vector(key, m) for key in ("center", "scale")
-    )
-    if (center is None) != (scale is None):
+    ]
+    if (pair[0] is None) != (pair[1] is None):
         raise CertificateError("problem.center and problem.scale go together.")
-    problem = Problem(
-        loss=reader.text("loss"),
-        loss_parameters={key: parameters.number(key) for key in parameters.content},
-        k=None if reader.get("k") is None else reader.integer("k", 0),
-        l0=reader.number_or_vector("l0", m),
-        ridge=reader.number_or_vector("ridge", m),
-        ball=None if reader.get("ball") is None else reader.number("ball"),
-        fit_intercept=reader.truth("fit_intercept"),
-        standardize=None if center is None or scale is None else (center, scale),
-        positive=reader.features("positive", m),
-        always=reader.features("always", m),
-        never=reader.features("never", m),
-        level=reader.number("level") if "level" in reader.content else 0.0,
-    )
+    found: dict[str, Any] = {
+        "loss_parameters": {key: parameters.number(key) for key in parameters.content},
+        "standardize": None if pair[0] is None else tuple(pair),
+    }
+    readers: dict[str, Callable[[str], Any]] = {
+        "str": reader.text,
+        "bool": reader.truth,
+        "float": reader.number,
+        "float | None": reader.number,
+        "int | None": lambda name: reader.integer(name, 0),
+        "float | Vector | None": lambda name: reader.number_or_vector(name, m),
+        "Index": lambda name: reader.features(name, m),
+    }
+    for field in fields(Problem):
+        absent = field.default is not MISSING and field.name not in reader.content
+        if field.name in found or absent:
+            continue
+        empty = "None" in str(field.type) and reader.get(field.name) is None
+        found[field.name] = None if empty else readers[str(field.type)](field.name)
+    problem = Problem(**found)
     _check_problem(problem)
     return problem
 
@@ -195,10 +198,14 @@ def _leaf(reader: Reader, m: int, duals: int) -> Leaf:
     return Leaf(node, reader.integer("dual", 0, duals - 1))
 
 
-def _packed(value: float | Vector | None) -> float | str | None:
-    """A number as it is; a vector as base64 of little-endian float64."""
-    if value is None or isinstance(value, float):
+def _packed(value: Any) -> Any:
+    """What JSON holds: a vector is base64 of little-endian float64, features are a list."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if not isinstance(value, np.ndarray):
         return value
+    if value.dtype.kind == "i":
+        return value.tolist()
     return base64.b64encode(np.ascontiguousarray(value, dtype="<f8").tobytes()).decode("ascii")
 
 
