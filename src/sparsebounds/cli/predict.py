@@ -16,7 +16,7 @@ from sparsebounds._support.files import write_atomically
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._model import SavedModel
 from sparsebounds.cli._model_files import load_model
-from sparsebounds.cli._output import OK, print_csv, print_json, progress, sentences, tell
+from sparsebounds.cli._output import OK, print_csv, print_json, sentences, spinner, tell
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.report import chance
 
@@ -44,7 +44,7 @@ def predict(
     with sentences():
         check_outputs([("--out", out)], {"MODEL": model, "DATA": data}, force=force)
         loaded = load_model(model)
-        with progress(f"Reading {data.name}"):
+        with spinner(f"Reading {data.name}"):
             z, notes = _linear(loaded, data, skip_missing=skip_missing)
         for note in notes:
             tell(note)
