@@ -76,7 +76,7 @@ def test_what_is_not_defined_is_nan(rng: np.random.Generator) -> None:
         table = made(loss, rng)
         program = Parameters(loss=loss, k=1).program(table)
         solution = solve_program(program)
-        one = table.rows(np.array([int(np.argmax(table.weights))]))
+        one = table.at(np.array([int(np.argmax(table.weights))]))
         assert np.isnan(on(program, solution, one)[name])
         none = Rows(one.X, one.y, np.zeros(1), one.offset, one.names)
         assert on(program, solution, none) == {}
