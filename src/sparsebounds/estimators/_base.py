@@ -23,8 +23,24 @@ from sparsebounds.solving import Solution, solve
 DEFAULT_K = 10
 
 
+@dataclass(eq=False, repr=False)
 class LinearEstimator(BaseEstimator):
-    """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves."""
+    """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves.
+
+    Parameters are assigned, as scikit-learn asks, and read by `fit`.
+    """
+
+    _: KW_ONLY
+    ball: float | None = None
+    loss: str | Loss = "squared"
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: Any = False
+    always: Any = None
+    never: Any = None
+    tol: float = 1e-4
+    exact: bool = False
+    time_limit: float | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,22 +101,12 @@ class LinearEstimator(BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class SparseEstimator(LinearEstimator):
-    """Parameters of a sparse program, as scikit-learn keeps them: assigned, and read by `fit`."""
+    """Parameters of one sparse program."""
 
     k: int | None = DEFAULT_K
     _: KW_ONLY
     l0: Any = None
     ridge: Any = "auto"
-    ball: float | None = None
-    loss: str | Loss = "squared"
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: Any = False
-    always: Any = None
-    never: Any = None
-    tol: float = 1e-4
-    exact: bool = False
-    time_limit: float | None = None
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
         """X, y and their weights, checked, without the rows of weight 0."""

@@ -35,27 +35,17 @@ MOST_FEATURES = 20
 
 @dataclass(eq=False, repr=False)
 class SparseCV(LinearEstimator):
-    """Parameters of a search along paths: assigned, and read by `fit`."""
+    """Parameters of a search along paths."""
 
     ks: Any = None
     _: KW_ONLY
     l0s: Any = None
     ridges: Any = ("auto",)
-    ball: float | None = None
-    loss: str | Loss = "squared"
     criterion: str = "cv"
     rule: str = "best"
     cv: Any = None
     scoring: Any = None
     n_jobs: int | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: Any = False
-    always: Any = None
-    never: Any = None
-    tol: float = 1e-4
-    exact: bool = False
-    time_limit: float | None = None
 
     def _search(
         self,
