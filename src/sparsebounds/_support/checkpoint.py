@@ -96,7 +96,7 @@ class CheckpointFile:
             claimed = arrays.pop(CHECKSUM, None)
             if claimed is not None and str(claimed) != _checksum(arrays):
                 raise ValueError("the checksum is another one")
-        except Exception as error:  # damage can raise anything
+        except Exception as error:  # damage has no end of names
             raise self.refusal(f"is damaged, or not the checkpoint of {self._kind}") from error
         for name, mine in self._identity.items():
             if found.get(name) != mine:

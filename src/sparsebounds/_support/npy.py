@@ -42,7 +42,7 @@ def read_arrays(
         return _archive(stream, said, ways) if archive else _single(stream, said)
     except InputError:
         raise
-    except Exception as error:  # damage can raise anything
+    except Exception as error:  # damage has no end of names
         reason = str(error).rstrip(".") or type(error).__name__
         raise InputError(f"{said} cannot be read as {kind}: {reason}.") from error
 
