@@ -13,7 +13,7 @@ import pytest
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.cli._output import finite
 from sparsebounds.program import Program
-from sparsebounds.solving.sentences import bounds_words
+from sparsebounds.solving.sentences import bounds_sentence
 
 
 def test_demo(invoke: Callable[..., Any]) -> None:
@@ -52,7 +52,7 @@ def test_printed_bounds_are_on_the_safe_side() -> None:
 
 def test_words_without_a_bound() -> None:
     program = Program(np.eye(3), np.ones(3), k=1, ridge=0.1)
-    words = bounds_words(program, float("-inf"), 0.5, float("inf"))
+    words = bounds_sentence(program, float("-inf"), 0.5, float("inf"))
     assert words == "This model has an objective of 0.5; no lower bound was proved."
 
 

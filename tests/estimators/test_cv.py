@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
-from sparsebounds.estimators._criteria import check_scored, chosen
+from sparsebounds.estimators._criteria import check_scores, chosen
 from sparsebounds.paths import walk
 
 SAMPLE = make_correlated(90, 15, 0.5, nonzeros=4, snr=10.0, random_state=3)
@@ -232,9 +232,9 @@ def test_ctrl_c_ends_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_candidates_without_a_score_are_said() -> None:
     scores = np.zeros((1, 3, 2))
-    check_scored(scores)
+    check_scores(scores)
     scores[0, 2, 1] = np.nan
     with pytest.warns(UserWarning, match="1 of 3 candidates"):
-        check_scored(scores)
+        check_scores(scores)
     with pytest.raises(InputError, match="No candidate has a score"):
-        check_scored(np.full((1, 3, 2), np.nan))
+        check_scores(np.full((1, 3, 2), np.nan))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -69,14 +69,7 @@ def test_ctrl_c_stops_though_a_step_swallows_it(tmp_path: Path) -> None:
 def test_without_matplotlib_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def no_matplotlib(name: str, *rest: Any, **options: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"pip install 'sparsebounds\[plot\]'"):
         reproduce(SmallRidge(quick=True), tmp_path)
     assert list(tmp_path.iterdir()) == []

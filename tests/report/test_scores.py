@@ -11,10 +11,10 @@ from sparsebounds.program import Program
 from sparsebounds.report.scores import Held, Scores, fitted
 from sparsebounds.solving.solution import Solution
 from sparsebounds.solving.solve import solve_program
-from sparsebounds.tables import Table
+from sparsebounds.tables import Rows
 
 
-def made(loss: str, rng: np.random.Generator, *, offset: bool = True) -> Table:
+def made(loss: str, rng: np.random.Generator, *, offset: bool = True) -> Rows:
     """Rows with whole weights and an offset that matters."""
     X, o = rng.normal(size=(40, 4)), 2.0 * rng.normal(size=40)
     z = X[:, 0] - X[:, 1] + o
@@ -24,16 +24,16 @@ def made(loss: str, rng: np.random.Generator, *, offset: bool = True) -> Table:
         "squared_hinge": lambda: z > rng.normal(size=40),
     }.get(loss, lambda: z + rng.normal(size=40))()
     weights = rng.integers(0, 4, 40).astype(float)
-    return Table(X, y, weights, o if offset else None, ("a", "b", "c", "d"))
+    return Rows(X, y, weights, o if offset else None, ("a", "b", "c", "d"))
 
 
-def on(program: Program, solution: Solution, table: Table) -> Scores:
+def on(program: Program, solution: Solution, table: Rows) -> Scores:
     """The scores on the rows of a table."""
     rows = Held(table.X, table.y, table.weights, table.offset)
     return rows.seen_by(program, solution).scores
 
 
-def scores_and_value(loss: str, table: Table) -> tuple[Scores, float]:
+def scores_and_value(loss: str, table: Rows) -> tuple[Scores, float]:
     """The scores of a model on its own rows, and F there."""
     program = Parameters().changed(loss=loss, k=2).program(table)
     solution = solve_program(program)
@@ -62,12 +62,12 @@ def test_a_weight_of_two_is_a_row_written_twice(loss: str, rng: np.random.Genera
     program = Parameters().changed(loss=loss, k=2).program(table)
     solution = solve_program(program)
     twice = np.repeat(np.arange(40), table.weights.astype(int))
-    plain = Table(table.X[twice], table.y[twice], None, table.offset[twice], table.names)
+    plain = Rows(table.X[twice], table.y[twice], None, table.offset[twice], table.names)
     weighted, repeated = (on(program, solution, rows) for rows in (table, plain))
     assert weighted == pytest.approx(repeated)
-    unweighted = Table(table.X, table.y, None, table.offset, table.names)
+    unweighted = Rows(table.X, table.y, None, table.offset, table.names)
     assert on(program, solution, unweighted) != pytest.approx(weighted)
-    moved = Table(table.X, table.y, table.weights, -table.offset, table.names)
+    moved = Rows(table.X, table.y, table.weights, -table.offset, table.names)
     assert on(program, solution, moved) != pytest.approx(weighted)
 
 
@@ -76,7 +76,7 @@ def test_what_is_not_defined_is_nan(rng: np.random.Generator) -> None:
         table = made(loss, rng)
         program = Parameters().changed(loss=loss, k=1).program(table)
         solution = solve_program(program)
-        one = table.rows(np.array([int(np.argmax(table.weights))]))
+        one = table.at(np.array([int(np.argmax(table.weights))]))
         assert np.isnan(on(program, solution, one)[name])
-        none = Table(one.X, one.y, np.zeros(1), one.offset, one.names)
+        none = Rows(one.X, one.y, np.zeros(1), one.offset, one.names)
         assert on(program, solution, none) == {}

@@ -24,14 +24,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-app.command()(demo)
-app.command()(solve)
-app.command()(path)
-app.command()(predict)
-app.command()(certify)
-app.command()(verify)
-app.command()(rank)
-app.command()(reproduce)
+for command in (demo, solve, path, predict, certify, verify, rank, reproduce):
+    app.command()(command)
 
 
 def _print_version(asked: bool) -> None:

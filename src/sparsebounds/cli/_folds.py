@@ -12,7 +12,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Table
+from sparsebounds.tables import Rows
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
@@ -37,7 +37,7 @@ class Folds:
 
 def chosen_by_folds(
     parameters: Parameters,
-    table: Table,
+    table: Rows,
     options: FoldOptions,
     size: SizeOptions,
     problem: ProblemOptions,

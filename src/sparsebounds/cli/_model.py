@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class SavedModel:
             coef[:] = self.coef[: program.m]
             return coef, sum(self.coef[program.m :])
         for feature, value in zip(self.features, self.coef, strict=True):
-            coef[_column(feature, program)] = value
+            coef[column_of(feature, program.feature_names, program.m)] = value
         return coef, self.intercept
 
 
@@ -76,9 +77,8 @@ def feature(program: Program, column: int) -> str | int:
     return column if program.feature_names is None else program.feature_names[column]
 
 
-def _column(wanted: str | int, program: Program) -> int:
-    """The column of the data that a model's feature names."""
-    names = program.feature_names
+def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
+    """The column that a model's feature names, of data with m columns."""
     if isinstance(wanted, str) and names is not None:
         if wanted not in names:
             raise InputError(f"The model uses the feature {wanted!r}, which the data do not have.")
@@ -88,8 +88,6 @@ def _column(wanted: str | int, program: Program) -> int:
             f"The model uses the feature {wanted!r}, but the data have no feature names; "
             "add an array feature_names, or use a CSV."
         )
-    if int(wanted) >= program.m:
-        raise InputError(
-            f"The model uses the feature {wanted}, but the data have {program.m}, from 0."
-        )
+    if int(wanted) >= m:
+        raise InputError(f"The model uses the feature {wanted}, but the data have {m}, from 0.")
     return int(wanted)

@@ -11,7 +11,7 @@ import typer
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Choice, Reading, Table, check_column, did_you_mean, split_names
+from sparsebounds.tables import Choice, Reading, Rows, check_column, did_you_mean, split_names
 
 DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
 """Panels of --help."""
@@ -229,7 +229,7 @@ class ProblemOptions:
 
 
 def _listed(
-    option: str, values: list[str] | None, table: Table, path: Path
+    option: str, values: list[str] | None, table: Rows, path: Path
 ) -> tuple[str | int, ...] | None:
     """The features of --always or --never: names, or column numbers where there are none."""
     if not values:

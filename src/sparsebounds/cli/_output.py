@@ -107,7 +107,7 @@ def finite(value: Any) -> Any:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Report]:
+def spinner(what: str) -> Iterator[Report]:
     """A spinner on standard error with the bounds so far, only where that is a terminal; a
     sentence, once, where a search is expected to be long."""
     warned = False

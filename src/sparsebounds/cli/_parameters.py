@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sparsebounds._support.errors import InputError
-from sparsebounds.tables import Table, check_response
+from sparsebounds.tables import Rows, check_response
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -40,7 +40,7 @@ class Parameters:
                 changes = dict.fromkeys(pair) | changes
         return Parameters(self.values | changes)
 
-    def program(self, table: Table) -> Program:
+    def program(self, table: Rows) -> Program:
         """The problem on these data."""
         from sparsebounds.losses import get_loss
         from sparsebounds.program import Program

@@ -13,7 +13,7 @@ from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rou
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
-from sparsebounds.solving import bounds_words, features_words
+from sparsebounds.solving import bounds_sentence, features_sentence
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -44,7 +44,7 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     return table
 
 
-def status_words(status: str, tol: float) -> Text:
+def status_text(status: str, tol: float) -> Text:
     """The status and what it means for the tolerance."""
     if status == "optimal":
         return Text.assemble(("optimal", "bold green"), f", proved to a relative gap of {tol:g}")
@@ -60,13 +60,13 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
         say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
     say()
     table = bounds_table(program, solution.lower, solution.upper, relative)
-    table.add_row("status", status_words(solution.status, tol))
+    table.add_row("status", status_text(solution.status, tol))
     cost = f"{solution.stats.full_passes:.1f} passes over the data, {solution.stats.seconds:.2f} s"
     table.add_row("cost", cost)
     say(table)
     say()
-    words = bounds_words(program, solution.lower, solution.upper, relative)
-    say(f"{words} {features_words(program, solution.fixed_in, solution.fixed_out)}".rstrip())
+    words = bounds_sentence(program, solution.lower, solution.upper, relative)
+    say(f"{words} {features_sentence(program, solution.fixed_in, solution.fixed_out)}".rstrip())
 
 
 def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: int) -> Table:
@@ -87,5 +87,5 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "rel_gap": relative,
         "null": program.null,
         "problem": program.describe(),
-        "message": bounds_words(program, lower, upper, relative),
+        "message": bounds_sentence(program, lower, upper, relative),
     }

@@ -17,14 +17,14 @@ from sparsebounds.cli._output import (
     BOUNDED,
     OK,
     print_json,
-    progress,
     say,
     sentences,
+    spinner,
 )
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
-from sparsebounds.cli._show import bounds_record, bounds_table, status_words
-from sparsebounds.solving import bounds_words
+from sparsebounds.cli._show import bounds_record, bounds_table, status_text
+from sparsebounds.solving import bounds_sentence
 
 
 @grouped(TableOptions, SizeOptions, ProblemOptions)
@@ -68,7 +68,7 @@ def certify(
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
-        with progress("Proving") as callback, warnings.catch_warnings():
+        with spinner("Proving") as callback, warnings.catch_warnings():
             # Stopped early it still proves a bound, and the gap below says how good.
             warnings.simplefilter("ignore", RelaxationWarning)
             # As tight as solve makes it, so that its own models get their own bounds back.
@@ -82,10 +82,10 @@ def certify(
         print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
     else:
         summary = bounds_table(*sides)
-        summary.add_row("status", status_words(status, tol))
+        summary.add_row("status", status_text(status, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)
-        say(f"\n{bounds_words(*sides)}")
+        say(f"\n{bounds_sentence(*sides)}")
     with sentences():
         if certificate is not None:
             proof.save(certificate)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from sparsebounds.cli._output import plain_table, progress, say
+from sparsebounds.cli._output import plain_table, say, spinner
 from sparsebounds.cli._show import show_solution
 
 TOL = 1e-4
@@ -31,7 +31,7 @@ def demo() -> None:
 
 def _breast_cancer() -> None:
     """A model of 5 features among 30, its bounds, and its certificate through a file."""
-    with progress("Loading"):
+    with spinner("Loading"):
         from sklearn.datasets import load_breast_cancer
 
         from sparsebounds.certificates import Certificate
@@ -50,7 +50,7 @@ def _breast_cancer() -> None:
         standardize=True,
         feature_names=data.feature_names,
     )
-    with progress("Solving") as callback:
+    with spinner("Solving") as callback:
         solution = solve_program(program, TOL, callback=callback)
     count = f"{program.n} tumours, {program.m} measurements"
     say(f"Breast cancer: {count}. Which {program.k} tell best?", style="bold")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.extras import library
 from sparsebounds._support.files import write_atomically
@@ -25,9 +24,9 @@ from sparsebounds.cli._output import (
     OK,
     plain_table,
     print_json,
-    progress,
     say,
     sentences,
+    spinner,
 )
 from sparsebounds.cli._outputs import check_folder, check_outputs
 from sparsebounds.cli._read import read
@@ -110,7 +109,7 @@ def path(
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
             grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
-        with progress("Path") as report:
+        with spinner("Path") as report:
 
             def callback(now: Any) -> None:
                 if not isinstance(now, Progress):  # points and searches, not every round
@@ -160,21 +159,15 @@ def _proof_file(folder: File, kind: str, place: float) -> File:
 
 
 def _show(found: Path) -> None:
-    from sparsebounds.paths import changes
+    from sparsebounds.paths import changes, printed
 
     say(f"{found.problem}\n", style="bold")
     last = "comes in, goes"
     table = plain_table(found.kind, "used", "proved bound", "objective", "gap", last, text=last)
     for point, changed in zip(found, changes(found, "-"), strict=True):
-        gap = percent_up(point.rel_gap)
-        table.add_row(
-            f"{point.place:g}",
-            str(len(point.support)),
-            rounded_down(point.lower),
-            rounded_up(point.upper),
-            Text(gap, style="green" if point.status == "optimal" else ""),
-            printable(" ".join(changed)),
-        )
+        *cells, gap = printed(point)
+        shown = Text(gap, style="green" if point.status == "optimal" else "")
+        table.add_row(*cells, shown, printable(" ".join(changed)))
     say(table)
     optimal = sum(point.status == "optimal" for point in found)
     many = len(found) != 1

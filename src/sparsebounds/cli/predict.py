@@ -14,9 +14,9 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._model import SavedModel
+from sparsebounds.cli._model import SavedModel, column_of
 from sparsebounds.cli._model_files import load_model
-from sparsebounds.cli._output import OK, print_csv, print_json, progress, sentences, tell
+from sparsebounds.cli._output import OK, print_csv, print_json, sentences, spinner, tell
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.report import chance
 
@@ -44,7 +44,7 @@ def predict(
     with sentences():
         check_outputs([("--out", out)], {"MODEL": model, "DATA": data}, force=force)
         loaded = load_model(model)
-        with progress(f"Reading {data.name}"):
+        with spinner(f"Reading {data.name}"):
             z, notes = _linear(loaded, data, skip_missing=skip_missing)
         for note in notes:
             tell(note)
@@ -125,13 +125,7 @@ def _of_arrays(model: SavedModel, path: Path) -> Vector:
     names = arrays.get("feature_names")
     known = None if names is None else names.astype(str).tolist()
     for feature, value in zip(model.features or (), model.coef, strict=True):
-        if isinstance(feature, int) or known is None:
-            at = int(feature) if str(feature).isdecimal() else X.shape[1]
-        else:
-            at = known.index(feature) if feature in known else X.shape[1]
-        if at >= X.shape[1]:
-            raise InputError(f"The model uses the feature {feature!r}, which {path} does not have.")
-        z = z + value * X[:, at]
+        z = z + value * X[:, column_of(feature, known, X.shape[1])]
     return np.asarray(z)
 
 

@@ -18,9 +18,9 @@ from sparsebounds.cli._output import (
     BOUNDED,
     OK,
     print_json,
-    progress,
     say,
     sentences,
+    spinner,
 )
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._read import read
@@ -82,14 +82,14 @@ def solve(
         parameters = problem.parameters(reading, size)
         deadline, chosen = Deadline.of(time_limit), None
         if folds.cv is not None:
-            with progress("Cross-validating"):
+            with spinner("Cross-validating"):
                 seed = reading.choice.seed
                 chosen = chosen_by_folds(
                     parameters, reading.train, folds, size, problem, seed, time_limit
                 )
             parameters = chosen.parameters
         program = parameters.program(reading.train)
-        with progress("Solving") as callback:
+        with spinner("Solving") as callback:
             solution = solve_program(
                 program,
                 tol,
@@ -117,6 +117,6 @@ def solve(
         if report is not None:
             from sparsebounds.cli._report import report_run
 
-            with progress("Report"):
+            with spinner("Report"):
                 report_run(report, run, certificate)
     raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)

@@ -23,8 +23,24 @@ from sparsebounds.solving import Solution, solve
 DEFAULT_K = 10
 
 
+@dataclass(eq=False, repr=False)
 class LinearEstimator(BaseEstimator):
-    """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves."""
+    """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves.
+
+    Parameters are assigned, as scikit-learn asks, and read by `fit`.
+    """
+
+    _: KW_ONLY
+    ball: float | None = None
+    loss: str | Loss = "squared"
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: Any = False
+    always: Any = None
+    never: Any = None
+    tol: float = 1e-4
+    exact: bool = False
+    time_limit: float | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -49,6 +65,24 @@ class LinearEstimator(BaseEstimator):
         )
         return X, y
 
+    def _problem(self, loss: Loss) -> dict[str, Any]:
+        """The arguments of `solve` and `path` that are parameters here."""
+        names = ("ball", "fit_intercept", "standardize", "positive", "always", "never", "tol")
+        given = {name: getattr(self, name) for name in names}
+        return given | {"loss": loss, "feature_names": getattr(self, "feature_names_in_", None)}
+
+    def _auto_ridge(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> float:
+        """The ridge that the rule gives for the rows with a weight."""
+        kept = weights > 0
+        return auto_ridge(
+            as_matrix(X, None if kept.all() else kept)[0],
+            y[kept],
+            weights[kept],
+            loss,
+            fit_intercept=bool(self.fit_intercept),
+            standardize=bool(self.standardize),
+        )
+
     def _linear(self, X: Any) -> Any:
         """X coef + intercept for new rows, one column per model; lazy for Dask, else NumPy."""
         check_is_fitted(self)
@@ -67,22 +101,12 @@ class LinearEstimator(BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class SparseEstimator(LinearEstimator):
-    """Parameters of a sparse program, as scikit-learn keeps them: assigned, and read by `fit`."""
+    """Parameters of one sparse program."""
 
     k: int | None = DEFAULT_K
     _: KW_ONLY
     l0: Any = None
     ridge: Any = "auto"
-    ball: float | None = None
-    loss: str | Loss = "squared"
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: Any = False
-    always: Any = None
-    never: Any = None
-    tol: float = 1e-4
-    exact: bool = False
-    time_limit: float | None = None
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
         """X, y and their weights, checked, without the rows of weight 0."""
@@ -98,16 +122,7 @@ class SparseEstimator(LinearEstimator):
             return self.ridge
         if self.ridge != "auto":
             raise InputError(f"ridge={self.ridge!r} must be a number greater than 0, or 'auto'.")
-        if self.ball is not None:
-            return None
-        return auto_ridge(
-            as_matrix(X)[0],
-            y,
-            weights,
-            loss,
-            fit_intercept=bool(self.fit_intercept),
-            standardize=bool(self.standardize),
-        )
+        return None if self.ball is not None else self._auto_ridge(X, y, weights, loss)
 
     def _solve(
         self, X: Any, y: Vector, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
@@ -124,17 +139,9 @@ class SparseEstimator(LinearEstimator):
             k=k,
             l0=self.l0,
             ridge=ridge,
-            ball=self.ball,
-            loss=loss,
-            tol=self.tol,
             exact=self.exact,
-            fit_intercept=self.fit_intercept,
-            standardize=self.standardize,
             sample_weight=weights,
-            positive=self.positive,
-            always=self.always,
-            never=self.never,
-            feature_names=getattr(self, "feature_names_in_", None),
+            **self._problem(loss),
             time_limit=None if self.time_limit is None else self.time_limit / problems,
         )
         return replace(solution, program=None)

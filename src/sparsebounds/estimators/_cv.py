@@ -26,9 +26,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
-from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss
-from sparsebounds.matrices import as_matrix
 from sparsebounds.paths import Path, PathPoint, budgets, path, prices
 
 MOST_FEATURES = 20
@@ -37,27 +35,17 @@ MOST_FEATURES = 20
 
 @dataclass(eq=False, repr=False)
 class SparseCV(LinearEstimator):
-    """Parameters of a search along paths: assigned, and read by `fit`."""
+    """Parameters of a search along paths."""
 
     ks: Any = None
     _: KW_ONLY
     l0s: Any = None
     ridges: Any = ("auto",)
-    ball: float | None = None
-    loss: str | Loss = "squared"
     criterion: str = "cv"
     rule: str = "best"
     cv: Any = None
     scoring: Any = None
     n_jobs: int | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    positive: Any = False
-    always: Any = None
-    never: Any = None
-    tol: float = 1e-4
-    exact: bool = False
-    time_limit: float | None = None
 
     def _search(
         self,
@@ -132,15 +120,7 @@ class SparseCV(LinearEstimator):
         found = []
         for ridge in ridges:
             if isinstance(ridge, str) and ridge == "auto":
-                kept = weights > 0
-                ridge = auto_ridge(
-                    as_matrix(X, None if kept.all() else kept)[0],
-                    y[kept],
-                    weights[kept],
-                    loss,
-                    fit_intercept=bool(self.fit_intercept),
-                    standardize=bool(self.standardize),
-                )
+                ridge = self._auto_ridge(X, y, weights, loss)
             found.append(check.positive_number("ridge", ridge))
         return found
 
@@ -153,16 +133,8 @@ class SparseCV(LinearEstimator):
         return {
             "ks": None if ks is None else budgets(ks),
             "l0s": None if self.l0s is None else prices(self.l0s),
-            "ball": self.ball,
-            "loss": loss,
-            "fit_intercept": self.fit_intercept,
-            "standardize": self.standardize,
-            "positive": self.positive,
-            "always": self.always,
-            "never": self.never,
-            "feature_names": getattr(self, "feature_names_in_", None),
-            "tol": self.tol,
             "time_limit": self.time_limit,
+            **self._problem(loss),
         }
 
     def _informed(
@@ -262,12 +234,7 @@ def fold_scores(
     X_test, y_test = taken(X, test), _safe_indexing(y, test)
     shell.n_features_in_ = X.shape[1]
     for i, points in enumerate(zip(*paths, strict=False)):
-        coefs = np.array([point.coef for point in points])
-        intercepts = np.array([point.intercept for point in points])
-        many = is_classifier(shell)
-        shell.coef_ = coefs if many else coefs[0]
-        shell.intercept_ = intercepts if many else intercepts[0]
-        shell.certificate_ = points[0].certificate
+        shell._keep(points)
         with config_context(array_api_dispatch=False):  # y is NumPy's
             scores[i] = scorer(shell, X_test, y_test, **given)
     return scores

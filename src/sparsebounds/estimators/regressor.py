@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,9 @@ ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real respon
 class RegressorPredictions(RegressorMixin):
     """What a fitted linear model predicts for a number."""
 
-    def _keep(self, point: CertifiedPoint) -> None:
-        """The model and what is proved about it, as attributes."""
+    def _keep(self, points: Sequence[CertifiedPoint]) -> None:
+        """The only model and what is proved about it, as attributes."""
+        (point,) = points
         self.coef_ = point.coef
         self.intercept_ = point.intercept
         self.upper_ = point.upper
@@ -113,7 +115,7 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         y = y.astype(np.float64, copy=False)
         self.ridge_ = self._ridge_for(X, y, weights, loss)
         solution = self._solve(X, y, weights, loss, self.ridge_)
-        self._keep(solution)
+        self._keep([solution])
         self.solution_ = solution
         self.n_iter_ = solution.stats.newton_steps
         return self

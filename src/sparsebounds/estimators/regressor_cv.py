@@ -64,8 +64,8 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         y = y.astype(np.float64, copy=False)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
         shell = SparseRegressor(loss=loss)
-        (found,), (point,) = self._search(X, y, weights, loss, [y], shell, groups)
+        (found,), points = self._search(X, y, weights, loss, [y], shell, groups)
         self.path_ = found
-        self._keep(point)
+        self._keep(points)
         self.n_iter_ = found.newton_steps
         return self

@@ -13,6 +13,7 @@ from sparsebounds.paths.plot import program_coefs as program_coefs
 from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.result import changes as changes
+from sparsebounds.paths.result import printed as printed
 from sparsebounds.paths.walk import PathProgress
 
 __all__ = ["Path", "PathPoint", "PathProgress", "path", "path_of"]

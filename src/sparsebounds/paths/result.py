@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rounded_up
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
@@ -228,17 +228,7 @@ class Path(Sequence[PathPoint]):
         report_path(file, self)
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                f"{point.place:g}",
-                str(len(point.support)),
-                rounded_down(point.lower),
-                rounded_up(point.upper),
-                percent_up(point.rel_gap),
-                point.status,
-            )
-            for point in self.points
-        ]
+        rows = [(*printed(point), point.status) for point in self.points]
         head = (self.kind, "nonzeros", "lower", "upper", "gap", "status")
         title = f"Path of {len(self)} point{'s' * (len(self) != 1)}: {self.problem}"
         return block(title, [grid(head, rows), self.message])
@@ -248,12 +238,22 @@ class Path(Sequence[PathPoint]):
             f"Path of {len(self.points)} point{'s' * (len(self.points) != 1)}: {self.problem}",
             f"{self.kind:>9} {'nonzeros':>8} {'lower':>12} {'upper':>12} {'gap':>12}  status",
         ]
-        lines += [
-            f"{point.place:>9g} {len(point.support):>8} {rounded_down(point.lower, 6):>12} "
-            f"{rounded_up(point.upper, 6):>12} {percent_up(point.rel_gap):>12}  {point.status}"
-            for point in self.points
-        ]
+        for point in self.points:
+            place, size, *rest = printed(point, 6)
+            cells = f"{place:>9} {size:>8} {' '.join(f'{cell:>12}' for cell in rest)}"
+            lines.append(f"{cells}  {point.status}")
         return "\n".join([*lines, self.message])
+
+
+def printed(point: PathPoint, digits: int = DIGITS) -> tuple[str, ...]:
+    """k or l0, nonzeros, both bounds rounded to the safe side, and the gap."""
+    return (
+        f"{point.place:g}",
+        str(len(point.support)),
+        rounded_down(point.lower, digits),
+        rounded_up(point.upper, digits),
+        percent_up(point.rel_gap),
+    )
 
 
 def changes(path: Path, gone: str) -> Iterator[list[str]]:

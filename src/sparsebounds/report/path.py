@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds.paths import MOST_NAMES, Path, changes
+from sparsebounds._support.decimals import percent_up
+from sparsebounds.paths import MOST_NAMES, Path, changes, printed
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, path_band
 from sparsebounds.report.charts import (
@@ -115,17 +115,12 @@ def _coefficients(path: Path) -> Section:
 def _points(path: Path) -> Table:
     rows = []
     for point, changed in zip(path, changes(path, "−"), strict=True):
+        *cells, gap = printed(point)
+        keys = point.place, float(len(point.support)), point.lower, point.upper
         rows.append(
             (
-                Cell(f"{point.place:g}", point.place),
-                Cell(str(len(point.support)), float(len(point.support))),
-                Cell(rounded_down(point.lower), point.lower),
-                Cell(rounded_up(point.upper), point.upper),
-                Cell(
-                    percent_up(point.rel_gap),
-                    point.rel_gap,
-                    mark="good" if point.status == "optimal" else "",
-                ),
+                *map(Cell, cells, keys),
+                Cell(gap, point.rel_gap, mark="good" if point.status == "optimal" else ""),
                 Cell("  ".join(changed)),
             )
         )

@@ -31,7 +31,7 @@ from sparsebounds.report.parts import (
     Text,
 )
 from sparsebounds.report.scores import Held, Predicted, predictions
-from sparsebounds.solving import Solution, bounds_words, features_words
+from sparsebounds.solving import Solution, bounds_sentence, features_sentence
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,11 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
 
 def _proved(program: Program, solution: Solution, origin: Origin) -> Section:
     lower, upper = solution.lower, solution.upper
-    blocks: list[Block] = [Text(bounds_words(program, lower, upper, solution.rel_gap), strong=True)]
+    blocks: list[Block] = [
+        Text(bounds_sentence(program, lower, upper, solution.rel_gap), strong=True)
+    ]
     blocks += _bar(program, solution)
-    said = features_words(program, solution.fixed_in, solution.fixed_out)
+    said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     if said:
         blocks.append(Text(said))
     blocks.append(

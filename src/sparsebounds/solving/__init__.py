@@ -6,8 +6,8 @@ from sparsebounds.solving.certify import certify
 from sparsebounds.solving.proof import best_leaves as best_leaves
 from sparsebounds.solving.proof import certificate_from as certificate_from
 from sparsebounds.solving.proof import proved as proved
-from sparsebounds.solving.sentences import bounds_words as bounds_words
-from sparsebounds.solving.sentences import features_words as features_words
+from sparsebounds.solving.sentences import bounds_sentence as bounds_sentence
+from sparsebounds.solving.sentences import features_sentence as features_sentence
 from sparsebounds.solving.solution import Solution, SolutionStats
 from sparsebounds.solving.solve import CLOSED as CLOSED
 from sparsebounds.solving.solve import solve, solve_program

@@ -11,7 +11,7 @@ from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.program import Program
 
 
-def bounds_words(program: Program, lower: float, upper: float, relative: float) -> str:
+def bounds_sentence(program: Program, lower: float, upper: float, relative: float) -> str:
     """What two bounds prove, in a sentence."""
     if not math.isfinite(lower):
         return f"This model has an objective of {rounded_up(upper)}; no lower bound was proved."
@@ -22,7 +22,7 @@ def bounds_words(program: Program, lower: float, upper: float, relative: float) 
     )
 
 
-def features_words(program: Program, fixed_in: Index, fixed_out: Index) -> str:
+def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> str:
     """How many features are proved in or out, in a sentence; empty where none is."""
     inside, outside = len(fixed_in), len(fixed_out)
     clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []

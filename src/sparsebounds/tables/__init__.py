@@ -14,14 +14,14 @@ from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, ref
 from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.response import check_response
 from sparsebounds.tables.suggestions import did_you_mean, listing
-from sparsebounds.tables.table import Reading, Table, read_table
+from sparsebounds.tables.table import Reading, Rows, read_table
 
 __all__ = [
     "Choice",
     "Column",
     "Reading",
     "Recipe",
-    "Table",
+    "Rows",
     "as_numbers",
     "check_column",
     "check_file",

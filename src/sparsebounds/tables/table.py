@@ -1,4 +1,4 @@
-"""Table: X, y and what goes with them, read from a file as a Choice says."""
+"""Rows: X, y and what goes with them, read from a file as a Choice says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Table:
+class Rows:
     """Features, response and, where the file has or names them, weights and offset."""
 
     X: Any
@@ -40,10 +40,10 @@ class Table:
     target: str = "y"
     """The response's name."""
 
-    def rows(self, index: Index) -> Table:
+    def at(self, index: Index) -> Rows:
         """These rows alone."""
         weights, offset = (None if v is None else v[index] for v in (self.weights, self.offset))
-        return Table(self.X[index], self.y[index], weights, offset, self.names, self.target)
+        return Rows(self.X[index], self.y[index], weights, offset, self.names, self.target)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Reading:
 
     path: Path
     choice: Choice
-    train: Table
-    held: Table | None = None
+    train: Rows
+    held: Rows | None = None
     """The rows held out, if any."""
 
     recipe: Recipe | None = None
@@ -106,14 +106,14 @@ def read_table(path: Path, choice: Choice) -> Reading:
     )
 
 
-def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> Table:
+def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> Rows:
     assert choice.target is not None
     weights, offset = (
         None if name is None else as_numbers(frame[name], path).to_numpy()
         for name in (choice.weights, choice.offset)
     )
     X, y = recipe.matrix(frame, path), as_response(frame[choice.target])
-    return Table(X, y, weights, offset, recipe.names, choice.target)
+    return Rows(X, y, weights, offset, recipe.names, choice.target)
 
 
 def _arrays(path: Path, choice: Choice) -> Reading:
@@ -142,7 +142,7 @@ def _arrays(path: Path, choice: Choice) -> Reading:
             raise InputError(f"{path} has no array {name!r}; it holds {held}.")
     chosen = {role: arrays[name] for role, name in wanted.items() if name is not None}
     names = arrays.get("feature_names")
-    table = Table(
+    table = Rows(
         **chosen,
         names=None if names is None else tuple(names.astype(str).tolist()),
         target=choice.target or "y",
@@ -154,4 +154,4 @@ def _arrays(path: Path, choice: Choice) -> Reading:
     if choice.test is None:
         return Reading(path, choice, table)
     train, test = held_out(table.y, choice.test, choice.seed)
-    return Reading(path, choice, table.rows(train), table.rows(test))
+    return Reading(path, choice, table.at(train), table.at(test))
