@@ -23,7 +23,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import U, gamma
 from sparsebounds.bounds import (
-    ShiftedBounds,
+    GramBounds,
     States,
     dual_point_at,
     forced_bounds,
@@ -45,16 +45,22 @@ class TreeError(ValueError):
 
 @dataclass(frozen=True)
 class Shift:
-    """A leaf of the squared loss bounded by `ShiftedBounds`: coefficients, and the diagonal."""
+    """How `GramBounds` closes a leaf (squared loss only): coefficients, and the curvature that is
+    moved from the loss into the ridge. Both are stored by features (places among those kept) and
+    numbers; what is not named is 0."""
 
     support: npt.NDArray[np.int32]
     values: Vector
     shifted: npt.NDArray[np.int32]
     diagonal: Vector
 
-    def bound(self, bounds: ShiftedBounds, state: States) -> float:
-        """The bound over the supports of a node."""
-        return bounds.bound(state, *self.at(state))
+    @classmethod
+    def of(cls, w: Vector, diagonal: Vector) -> Shift:
+        """From coefficients and a diagonal with one number per feature."""
+        support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
+        return cls(
+            support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
+        )
 
     def at(self, state: States) -> tuple[Vector, Vector]:
         """(w, diagonal) at a node; TreeError where they do not fit it."""
@@ -193,7 +199,7 @@ def nodes_bound(
 ) -> float:
     """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
-    shifted = ShiftedBounds(reduced, columns, claim=claim) if left else None
+    shifted = GramBounds(reduced, columns, claim=claim) if left else None
     if shifted is not None:
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
     lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
@@ -211,7 +217,7 @@ def nodes_bound(
 def _least(
     program: Program,
     columns: Vector,
-    shifted: ShiftedBounds | None,
+    shifted: GramBounds | None,
     proved: Mapping[int, float],
     tree: Tree,
     ends: Index,
@@ -244,7 +250,10 @@ def _least(
             continue
         after = state.copy()
         after[inside], after[outside] = 1, -1
-        better = proved[node] if shifted is None or node in proved else shift.bound(shifted, after)
+        if shifted is None or node in proved:
+            better = proved[node]
+        else:
+            better = shifted.bound(after, *shift.at(after))
         # The node's own dual vector is a bound too, weaker where the shift is sound.
         least = min(least, max(better, float(bounds.lower[row])))
     return least

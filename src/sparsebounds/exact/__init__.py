@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.engine import SearchProgress
+from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.near import NearOptimal as NearOptimal
 from sparsebounds.exact.near import near_optimal as near_optimal
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of

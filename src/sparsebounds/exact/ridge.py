@@ -12,9 +12,10 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import States
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
+from sparsebounds.certificates import Shift
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
+from sparsebounds.exact.diagonal import DiagonalSearch
 from sparsebounds.exact.piece import Piece
-from sparsebounds.exact.shift import Shifter
 from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, SmoothPoint, SmoothPoints, newton, newton_point
@@ -36,7 +37,7 @@ class RidgeBounder(Bounder):
     def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
         super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
-        self.shifter = Shifter(program, self.columns, gram)
+        self.diagonals = DiagonalSearch(program, self.columns, gram)
         self._h = h = program.penalty()
         self.priced = isinstance(h, L0Ridge)
         """Whether this is an l0 form."""
@@ -206,23 +207,25 @@ class RidgeBounder(Bounder):
 
     @property
     def memory(self) -> tuple[int, int]:
-        return self.steps, self.shifter.failures
+        return self.steps, self.diagonals.failures
 
     @memory.setter
     def memory(self, memory: tuple[int, int]) -> None:
-        self.steps, self.shifter.failures = memory
+        self.steps, self.diagonals.failures = memory
 
-    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+    def shift(
+        self, nodes: Bounded, row: int, cutoff: float, upper: float
+    ) -> tuple[Shift, float] | None:
         state, smooth = nodes.state[row], self.smooth
         count = int(np.count_nonzero(state >= 0))
         slack = (upper - nodes.lower[row]) / self.price
-        if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
+        if not isinstance(smooth, GramPart) or not self.diagonals.worthwhile(count, slack):
             return None
         # A few factorisations, or products, of the whole.
         self.deadline.require(product=2.0 * count**3)
         u = self.weights(nodes, row)
-        found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
-        self.shifter.learn(found is not None)
+        found = self.diagonals.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
+        self.diagonals.learn(found is not None)
         return found
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:

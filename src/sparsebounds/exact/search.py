@@ -8,16 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import forced_bounds
 from sparsebounds.certificates import Tree, nodes_bound, removal_bound, tree_bound
-from sparsebounds.exact.ball import BallBounder
-from sparsebounds.exact.bounder import require_time
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.engine import BranchAndBound, SearchProgress
-from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.exact.minimization import Minimization, SearchProgress
+from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -50,9 +47,7 @@ class Proof:
 
 def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
     """What a saved search proves, where there is no time to go on with it."""
-    w = np.zeros(program.m)
-    w[saved.tree.kept] = saved.model.w
-    found = Model(saved.model.value, w, saved.model.b, saved.model.eta)
+    found = on_all(saved.model, saved.tree.kept, program.m)
     with np.errstate(all="ignore"):
         lower = tree_bound(program, saved.tree, claim=True)
     return Proof(
@@ -84,30 +79,27 @@ class ExactSearch:
         """Nodes whose proof has been timed."""
 
         self.removal = relaxed.point.t if saved is None else saved.tree.removal
-        self.kept = self._in_doubt(relaxed, model) if saved is None else saved.tree.kept
+        if saved is None:
+            forced = forced_bounds(program, relaxed.point)
+            self.kept = kept_without(program, forced.features[forced.inside > model.value])
+        else:
+            self.kept = saved.tree.kept
         require_time(program, len(self.kept), deadline)
         self.reduced = program.restricted(self.kept)
         price = self._price(relaxed, model) if saved is None else saved.price
-        ridge = program.ball is None
-        bounder = (RidgeBounder if ridge else BallBounder)(
-            self.reduced, price, deadline.before(scan=2)
-        )
+        bounder = bounder_of(self.reduced, price, deadline.before(scan=2))
 
-        def slack(upper: float) -> float:
-            return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
+        def cutoff_at(upper: float) -> float:
+            return upper - MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
 
-        best = Model(model.value, model.w[self.kept], model.b, model.eta)
-        best = best if saved is None else saved.model
-        self.search = BranchAndBound(self.reduced, bounder, best, slack)
+        best = on_kept(model, self.kept) if saved is None else saved.model
+        self.search = Minimization(self.reduced, bounder, best, cutoff_at)
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
             return
-        state = np.zeros((1, self.reduced.m), dtype=np.int8)
-        state[:, self.reduced.always] = 1
-        start, b = relaxed.w[self.kept][None], np.array([relaxed.b])
         with np.errstate(all="ignore"):
-            self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
+            self.search.start(relaxed.w[self.kept], relaxed.b)
 
     def run(
         self,
@@ -137,15 +129,17 @@ class ExactSearch:
             self.search.bounder.deadline = self._in_time(checkpoint)
             return self.search.bounder.deadline.late() or stop()
 
+        def full(limit: float) -> bool:
+            return self.search.nodes >= limit
+
         other: Model | None = None
         with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
-            first = min(node_limit, LONG)
-            self.search.run(lambda: late() or half(), first, batch_done)
+            self.search.run(lambda: late() or half() or full(min(node_limit, LONG)), batch_done)
             if better is not None and self.open and not late():
                 other = better()
                 if self.search.nodes >= LONG:
                     self._offer(other)
-            self.search.run(late, node_limit, batch_done)
+            self.search.run(lambda: late() or full(node_limit), batch_done)
         if checkpoint is not None:
             self._save(checkpoint)
         try:
@@ -161,7 +155,7 @@ class ExactSearch:
     def _offer(self, model: Model) -> None:
         """Take a model over if it is better and has no feature that is proved out."""
         if model.value < self.search.incumbent.value and np.isin(model.support, self.kept).all():
-            self.search.incumbent = Model(model.value, model.w[self.kept], model.b, model.eta)
+            self.search.incumbent = on_kept(model, self.kept)
 
     def state(self) -> SearchState:
         """What another search can go on from."""
@@ -213,8 +207,7 @@ class ExactSearch:
             checkpoint.save(self.state())
 
     def _proof(self, other: Model | None, lower: float) -> Proof:
-        found = self.search.incumbent
-        model = Model(found.value, self._whole(found.w), found.b, found.eta)
+        model = on_all(self.search.incumbent, self.kept, self.program.m)
         return Proof(
             model=model if other is None or model.value <= other.value else other,
             tree=self._tree(),
@@ -227,22 +220,6 @@ class ExactSearch:
 
     def _tree(self) -> Tree:
         return self.search.record.tree(self.kept, self.removal)
-
-    def _in_doubt(self, relaxed: Relaxation, model: Model) -> Index:
-        """The features whose removal the relaxation does not prove."""
-        program = self.program
-        forced = forced_bounds(program, relaxed.point)
-        out = np.zeros(program.m, dtype=np.bool_)
-        out[forced.features[forced.inside > model.value]] = True
-        if out[~program.never].all():
-            # A tree of no feature at all would have no matrix: one stays.
-            out[np.flatnonzero(program.free)[:1]] = False
-        return np.flatnonzero(~(out | program.never))
-
-    def _whole(self, w: Vector) -> Vector:
-        whole = np.zeros(self.program.m)
-        whole[self.kept] = w
-        return whole
 
     def _price(self, relaxed: Relaxation, model: Model) -> float:
         """About what one more feature costs: l0, or the multiplier of k."""
