@@ -1,4 +1,4 @@
-"""Bounds by shifts: never above the optimum, never below without cause, and -inf where not convex."""
+"""Bounds by shifts: never above the optimum, not below without cause, -inf where not convex."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +71,22 @@ class Shift:
         return w, diagonal
 
 
+class Visit(NamedTuple):
+    """A node of a tree, as it is met on the way from the root."""
+
+    node: int
+    state: States
+    """What is decided where the node begins."""
+
+    fixed: Index
+    """The features that its dual vector fixes: i is in, -1 - i is out."""
+
+    after: States
+    """What is decided with these."""
+
+    leaf: bool
+
+
 @dataclass(frozen=True)
 class Tree:
     """Nodes in the order they were made. Node 0 holds every support of the features kept; the
@@ -101,7 +117,7 @@ class Tree:
     """Features fixed at each node, node after node: i is in, -1 - i is out."""
 
     shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
-    """Leaves, after what they fix, that a shifted bound closes."""
+    """The leaves that a shift closes, by their nodes; what they fix comes first."""
 
     @property
     def size(self) -> int:
@@ -131,8 +147,8 @@ class Tree:
             return "a node is split before it is made"
         return None
 
-    def nodes(self, program: Program) -> Iterator[tuple[int, States, Index, bool]]:
-        """(node, its state, what it fixes, whether it is a leaf); TreeError if it is none."""
+    def nodes(self, program: Program) -> Iterator[Visit]:
+        """The nodes in their order; TreeError where they are no proof."""
         split = np.full(self.size, -1, dtype=np.int64)
         split[self.parent] = np.arange(len(self.parent))
         ends = np.cumsum(self.fixed_counts)
@@ -140,14 +156,20 @@ class Tree:
         root[program.always] = 1
         waiting = {0: root}
         for node in range(self.size):
-            state = waiting.pop(node)
+            state, leaf = waiting.pop(node), bool(split[node] < 0)
             fixed = self.fixed[ends[node] - self.fixed_counts[node] : ends[node]]
-            places = np.where(fixed < 0, -1 - fixed, fixed)
-            yield node, state, fixed, split[node] < 0
-            if split[node] < 0:
+            if (leaf or len(fixed)) and self.counts[node] < 0:
+                raise TreeError("a node that needs a bound has no dual vector")
+            after = state
+            if len(fixed):
+                places = np.where(fixed < 0, -1 - fixed, fixed)
+                after = state.copy()
+                after[places] = np.where(fixed < 0, -1, 1)
+                if np.any(state[places] != 0) or np.count_nonzero(after != state) < len(places):
+                    raise TreeError("a node fixes a feature that is decided already")
+            yield Visit(node, state, fixed, after, leaf)
+            if leaf:
                 continue
-            after = state.copy()
-            after[places] = np.where(fixed < 0, -1, 1)
             feature = self.feature[split[node]]
             if after[feature] != 0:
                 raise TreeError("a node is split on a feature that is decided already")
@@ -166,9 +188,9 @@ def tree_bound(
 ) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof. `proved` are the bounds of shifted leaves that
-    the caller has evaluated already. With `claim`, what a certificate may claim: no `tree_bound`
-    elsewhere is below it.
+    TreeError, with a clause, where it is no proof. `proved` are the bounds of leaves with a shift
+    that the caller has evaluated already. With `claim`, what a certificate may claim: `tree_bound`
+    is not below it on any machine.
     """
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
@@ -204,10 +226,10 @@ def nodes_bound(
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
     lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
     least = partial(_least, reduced, columns, shifted, proved, tree, ends, claim)
-    batch: list[tuple[int, States, Index, bool]] = []
-    for item in tree.nodes(reduced):
-        if item[3] or len(item[2]):
-            batch.append(item)
+    batch: list[Visit] = []
+    for visit in tree.nodes(reduced):
+        if visit.leaf or len(visit.fixed):
+            batch.append(visit)
         if len(batch) == BATCH:
             lower = min(lower, least(batch))
             batch = []
@@ -222,34 +244,28 @@ def _least(
     tree: Tree,
     ends: Index,
     claim: bool,
-    batch: list[tuple[int, States, Index, bool]],
+    batch: list[Visit],
 ) -> float:
     """The smallest bound that these nodes contribute."""
-    if any(tree.counts[node] < 0 for node, *_ in batch):
-        raise TreeError("a node that needs a bound has no dual vector")
     w = np.zeros((len(batch), program.m))
     for row, (node, *_) in enumerate(batch):
         part = slice(ends[node] - tree.counts[node], ends[node])
         w[row, tree.support[part]] = tree.values[part]
-    b = tree.intercept[[node for node, *_ in batch]]
+    b = tree.intercept[[visit.node for visit in batch]]
     t = dual_vectors(program, columns, w, b)
     slip = dual_slips(program, columns, w, b, t) if claim else None
-    bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]), slip)
+    bounds = node_bounds(program, t, np.stack([visit.state for visit in batch]), slip)
     least = np.inf
-    for row, (node, state, fixed, leaf) in enumerate(batch):
+    for row, (node, _, fixed, after, leaf) in enumerate(batch):
         shift = tree.shifts.get(node)
         if leaf and shift is None:
             least = min(least, float(bounds.lower[row]))
             continue
         inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
-        if np.any(state[inside] != 0) or np.any(state[outside] != 0):
-            raise TreeError("a node fixes a feature that is decided already")
         for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
             least = min(least, float(np.min(forced[row, features], initial=np.inf)))
         if not leaf or shift is None:
             continue
-        after = state.copy()
-        after[inside], after[outside] = 1, -1
         if shifted is None or node in proved:
             better = proved[node]
         else:
