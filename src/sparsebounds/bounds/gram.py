@@ -37,7 +37,7 @@ from sparsebounds.bounds.many import MORE, States
 from sparsebounds.program import Program
 
 KEPT = 0.1
-"""The part of its ridge that a feature that is in keeps."""
+"""The part of its ridge that a feature keeps when it is in."""
 
 
 def full_shift(program: Program, state: States, shift: Vector) -> Vector:
@@ -186,7 +186,7 @@ class GramBounds:
             formed += 4.0 * gamma(count + 8) * total + count * TINY
             diagonal -= self._wider * formed
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        # Not every LAPACK takes a pivot that is no number for a failure.
+        # Some versions of LAPACK do not report a pivot of NaN as a failure.
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
 
     def _products(self, live: Index) -> Vector:

@@ -171,9 +171,9 @@ def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
             if not np.all(program.free[listed]):
                 return "a leaf fixes a feature that the problem does not leave free"
         if len(certificate.duals[leaf.dual]) != program.n:
-            return "a dual vector does not have one number a row"
+            return "a dual vector does not have one number per row"
     if any(len(dual) != program.n for dual in certificate.boxes):
-        return "a dual vector does not have one number a row"
+        return "a dual vector does not have one number per row"
     if certificate.tree is not None and not program.loss.convex:
         return f"a search tree proves nothing about the {program.loss.name} loss"
     if certificate.tree is not None:

@@ -20,8 +20,8 @@ SETTLED = 0.1
 
 
 PIECE, LEAST_WIDTH = 1 << 32, 32
-"""While the Gram matrix is formed the clock is read after so many multiplications, but at most once
-for so many columns."""
+"""Columns are read in pieces of about so many multiplications, but of so many columns at least, and
+the clock is asked before each."""
 
 
 @dataclass(frozen=True)

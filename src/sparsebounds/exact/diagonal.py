@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sparsebounds.relaxation import GramPart
 
 FEW = 0.5
-"""Shifts are tried where fewer features than this part of the rows are left."""
+"""Shifts are tried where the features left are fewer than this part of the number of rows."""
 
 LITTLE = 0.1
 """Nodes with less to prove than this part of a feature's price are left to splitting."""
@@ -44,7 +44,7 @@ PATIENCE = 12
 
 
 class DiagonalSearch:
-    """Shifts for the nodes of one search, as long as they pay."""
+    """Finds the shifts that close nodes of one search, as long as that pays."""
 
     def __init__(self, program: Program, columns: Vector, gram: Vector | None) -> None:
         self.program = program
@@ -86,7 +86,7 @@ class DiagonalSearch:
         penalty = bounder.penalty(state, features=live).with_ridge(ridge + d)
 
         def enough(value: float, dual: float) -> bool:
-            # A value below the cutoff is above every bound to come: there is no hope.
+            # No bound can exceed the value: where that is below the cutoff, the node stays open.
             settled = value - dual <= SETTLED * min(upper - dual, bounder.price)
             return dual >= cutoff or value < cutoff or settled
 

@@ -102,7 +102,8 @@ class BranchAndBound(ABC):
             try:
                 self._expand()
             except (KeyboardInterrupt, TimeUp) as end:
-                # Half a batch proves nothing: back to where it began.
+                # Half a batch proves nothing: back to where it began. `closed` stays: too small a
+                # number does no harm, and bounds of the same nodes will be taken again.
                 splits, self.nodes, self.bounder.memory = before
                 self.record.forget(splits)
                 if isinstance(end, TimeUp):
@@ -112,8 +113,8 @@ class BranchAndBound(ABC):
             if report is not None:
                 report(self.progress())
 
-    def close(self, lower: Vector) -> None:
-        """Take note of nodes closed, by their bounds."""
+    def close(self, lower: Vector | float) -> None:
+        """Take note of the bounds of nodes that are closed."""
         self.closed = min(self.closed, float(np.min(lower, initial=np.inf)))
 
     def _close_open(self) -> bool:

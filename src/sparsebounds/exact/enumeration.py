@@ -75,11 +75,12 @@ class Enumeration(BranchAndBound):
 
     @property
     def unseen(self) -> float:
-        """Below every value of the supports not met yet; inf where none below the cutoff is."""
+        """No support still to be met has a smaller value; inf where none is below the cutoff."""
         return np.inf if self.least >= self.cutoff else self.least
 
     @property
     def aim(self) -> float:
+        """Infinite: nodes are split on one feature at a time."""
         return np.inf
 
     def progress(self) -> NearProgress:
@@ -95,7 +96,7 @@ class Enumeration(BranchAndBound):
         decided = np.all(state != 0, axis=1)
         rows = np.flatnonzero(possible & decided)
         if len(rows):
-            # Where the start's own dual vector does not close the node, the refit's is the best.
+            # One support each: where the start's dual vector does not close it, it is refitted.
             first = self.bounder.proved(
                 np.where(state[rows] < 0, 0.0, w[rows]), b[rows], state[rows]
             )
@@ -147,7 +148,7 @@ class Enumeration(BranchAndBound):
                     state[None], model.w[None], np.array([model.b]), model.value, model.value
                 )
             lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
-        self.closed = min(self.closed, lower)
+        self.close(lower)
         if model.value < self.incumbent.value:
             self.incumbent = model
         # Where a coefficient is 0 the support is a smaller one, and has a node of its own.

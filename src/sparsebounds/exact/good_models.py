@@ -29,7 +29,7 @@ class NearOptimal:
 
     eps: float
     supports: tuple[tuple[int, ...], ...] = field(repr=False)
-    """The features with a nonzero coefficient, one tuple a model."""
+    """The features with a nonzero coefficient, one tuple per model."""
 
     values: Vector = field(repr=False)
     """The objective of each model, rounded up."""
@@ -101,7 +101,7 @@ class NearOptimal:
         return str(feature) if self.feature_names is None else self.feature_names[feature]
 
     def to_frame(self) -> Any:
-        """A pandas table, one row a model: value, size, support, intercept, coefficients used."""
+        """A pandas table, one row per model: value, size, support, intercept, coefficients used."""
         try:
             import pandas as pd
         except ImportError as error:

@@ -84,8 +84,8 @@ class Minimization(BranchAndBound):
         for row, node in enumerate(at.tolist()):
             left = np.flatnonzero(nodes.state[row] == 0)
             if len(left) and not np.any(fixed[row] == 0):
-                # One feature stays open, for a split: the node's dual vector fixes, and bounds,
-                # but the supports that are left deserve a dual vector of their own.
+                # One support is left. One feature stays open all the same: the node will be split,
+                # and that support bounded at a dual vector of its own.
                 fixed[row, left[0]] = 0
             new = np.where(nodes.state[row] == 0, fixed[row], 0)
             self.record.fix(node, np.flatnonzero(new > 0), np.flatnonzero(new < 0))
@@ -99,7 +99,7 @@ class Minimization(BranchAndBound):
         if found is None:
             return False
         self.record.shift(node, *found)
-        self.closed = min(self.closed, found[1])
+        self.close(found[1])
         return True
 
     def _candidates(self, nodes: Bounded, rows: Index) -> Iterator[Index]:
@@ -115,5 +115,5 @@ class Minimization(BranchAndBound):
             if too_many or key in self._tried:
                 continue
             yield chosen
-            # Only now: an interrupted refit is no try.
+            # After the refit: one that is interrupted will be tried again.
             self._tried.add(key)

@@ -24,8 +24,8 @@ QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
 
 PROBES, LIKELY = 8, 0.75
-"""Features that one split decides, and what one of its children must be expected to add to the
-bound, in parts of what is left to prove."""
+"""A chain splits on so many features at most. For each, one child must be expected to raise the
+bound by this part of what is left to prove."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
@@ -77,7 +77,7 @@ class RidgeBounder(Bounder):
         left: list[Index] = []
         value = self._primal(nodes.state[rows], points)
         for _ in range(QUICK):
-            # With nothing left to split, there is no later chance to be exact.
+            # A node without open features will not be split: it is solved exactly, or never.
             opened = np.any(nodes.state[rows] == 0, axis=1)
             room = np.where(opened, np.minimum(upper - nodes.lower[rows], self.price), 0.0)
             going = np.flatnonzero(value - nodes.lower[rows] > SETTLED * room)
@@ -199,7 +199,7 @@ class RidgeBounder(Bounder):
             if side < 0:
                 starts[i, active] = piece.moved(none, one)
             else:
-                # In the k forms the slope that a feature sheds when it is in is not its own.
+                # In the k forms all features share one kink: what a single one gains is unknown.
                 starts[i, active] = piece.moved(one, none) if self.priced else piece.w
         starts[-1, active] = piece.moved(places[sides < 0], places[sides > 0])
         starts = np.where(self.program.positive, np.maximum(starts, 0.0), starts)

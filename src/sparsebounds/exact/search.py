@@ -25,7 +25,6 @@ LONG = 2000
 MARGIN = 0.99
 """Part of the tolerance that the search uses: the rest is for rounding."""
 
-
 SAMPLE = 256
 """Nodes that are enough to tell how long it takes to prove one."""
 
@@ -114,8 +113,9 @@ class ExactSearch:
 
         The proof holds wherever it stops.
 
-        `better` is asked for a model, once: after LONG nodes, for the search; else when it is
-        `half` over or stopped, for the answer alone, so that the nodes do not depend on time.
+        `better` is asked for a model once. After LONG nodes the search goes on from that model.
+        When the search is `half` over or stopped before, the model only competes for the answer,
+        so that the nodes do not depend on time.
         """
 
         def batch_done(now: SearchProgress) -> None:
