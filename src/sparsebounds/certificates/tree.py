@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -224,55 +223,41 @@ def nodes_bound(
     shifted = GramBounds(reduced, columns, claim=claim) if left else None
     if shifted is not None:
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
-    lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
-    least = partial(_least, reduced, columns, shifted, proved, tree, ends, claim)
-    batch: list[Visit] = []
+    ends = np.cumsum(np.maximum(tree.counts, 0))
+
+    def least(batch: list[Visit]) -> float:
+        """The smallest bound that these nodes contribute."""
+        w = np.zeros((len(batch), reduced.m))
+        for row, (node, *_) in enumerate(batch):
+            part = slice(ends[node] - tree.counts[node], ends[node])
+            w[row, tree.support[part]] = tree.values[part]
+        b = tree.intercept[[visit.node for visit in batch]]
+        t = dual_vectors(reduced, columns, w, b)
+        slip = dual_slips(reduced, columns, w, b, t) if claim else None
+        bounds = node_bounds(reduced, t, np.stack([visit.state for visit in batch]), slip)
+        found = np.inf
+        for row, (node, _, fixed, after, leaf) in enumerate(batch):
+            shift, lower = tree.shifts.get(node), float(bounds.lower[row])
+            if not leaf or shift is not None:
+                inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
+                for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
+                    found = min(found, float(np.min(forced[row, features], initial=np.inf)))
+            if leaf and shift is not None:
+                # The node's own dual vector is a bound too, weaker where the shift is sound.
+                if shifted is None or node in proved:
+                    lower = max(proved[node], lower)
+                else:
+                    lower = max(shifted.bound(after, *shift.at(after)), lower)
+            found = min(found, lower) if leaf else found
+        return found
+
+    lower, batch = np.inf, []
     for visit in tree.nodes(reduced):
         if visit.leaf or len(visit.fixed):
             batch.append(visit)
         if len(batch) == BATCH:
-            lower = min(lower, least(batch))
-            batch = []
+            lower, batch = min(lower, least(batch)), []
     return min(lower, least(batch)) if batch else lower
-
-
-def _least(
-    program: Program,
-    columns: Vector,
-    shifted: GramBounds | None,
-    proved: Mapping[int, float],
-    tree: Tree,
-    ends: Index,
-    claim: bool,
-    batch: list[Visit],
-) -> float:
-    """The smallest bound that these nodes contribute."""
-    w = np.zeros((len(batch), program.m))
-    for row, (node, *_) in enumerate(batch):
-        part = slice(ends[node] - tree.counts[node], ends[node])
-        w[row, tree.support[part]] = tree.values[part]
-    b = tree.intercept[[visit.node for visit in batch]]
-    t = dual_vectors(program, columns, w, b)
-    slip = dual_slips(program, columns, w, b, t) if claim else None
-    bounds = node_bounds(program, t, np.stack([visit.state for visit in batch]), slip)
-    least = np.inf
-    for row, (node, _, fixed, after, leaf) in enumerate(batch):
-        shift = tree.shifts.get(node)
-        if leaf and shift is None:
-            least = min(least, float(bounds.lower[row]))
-            continue
-        inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
-        for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
-            least = min(least, float(np.min(forced[row, features], initial=np.inf)))
-        if not leaf or shift is None:
-            continue
-        if shifted is None or node in proved:
-            better = proved[node]
-        else:
-            better = shifted.bound(after, *shift.at(after))
-        # The node's own dual vector is a bound too, weaker where the shift is sound.
-        least = min(least, max(better, float(bounds.lower[row])))
-    return least
 
 
 def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vector:

@@ -26,24 +26,19 @@ MOST = 1 << 28
 """Numbers of one kind in a tree at most."""
 
 TREE = {
-    "kept": ("<i8", np.int64),
-    "removal": ("<f8", np.float64),
-    "parent": ("<i8", np.int64),
-    "feature": ("<i4", np.int64),
-    "counts": ("<i4", np.int64),
-    "support": ("<i4", np.int32),
-    "values": ("<f8", np.float64),
-    "intercept": ("<f8", np.float64),
-    "fixed_counts": ("<i4", np.int64),
-    "fixed": ("<i4", np.int64),
+    "kept": "<i8",
+    "removal": "<f8",
+    "parent": "<i8",
+    "feature": "<i4",
+    "counts": "<i4",
+    "support": "<i4",
+    "values": "<f8",
+    "intercept": "<f8",
+    "fixed_counts": "<i4",
+    "fixed": "<i4",
 }
-SHIFT = {
-    "support": ("<i4", np.int32),
-    "values": ("<f8", np.float64),
-    "shifted": ("<i4", np.int32),
-    "diagonal": ("<f8", np.float64),
-}
-"""The type of each array in a certificate, and in memory and in a checkpoint."""
+SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
+"""The arrays of a tree and of a shift, with their types in a certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
@@ -51,10 +46,10 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
     return {
         "splits": len(tree.parent),
         "kept_count": len(tree.kept),
-        **{name: _text(getattr(tree, name), types[0]) for name, types in TREE.items()},
+        **{name: _text(getattr(tree, name), dtype) for name, dtype in TREE.items()},
         "shifts": [
             {"node": node, "coefs": len(shift.support), "open": len(shift.shifted)}
-            | {name: _text(getattr(shift, name), types[0]) for name, types in SHIFT.items()}
+            | {name: _text(getattr(shift, name), dtype) for name, dtype in SHIFT.items()}
             for node, shift in tree.shifts.items()
         ],
     }
@@ -77,9 +72,9 @@ def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
     """The arrays of a tree for a checkpoint; `prefix` opens their names."""
     arrays = {f"{prefix}tree_{name}": getattr(tree, name) for name in TREE}
     arrays[f"{prefix}shift_nodes"] = np.array(list(tree.shifts), dtype=np.int64)
-    for name, (_, dtype) in SHIFT.items():
+    for name, dtype in SHIFT.items():
         parts = [getattr(shift, name) for shift in tree.shifts.values()]
-        arrays |= packed(f"{prefix}shift_{name}", parts, dtype)
+        arrays |= packed(f"{prefix}shift_{name}", parts, np.dtype(dtype).newbyteorder("="))
     return arrays
 
 
@@ -87,7 +82,7 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     """What `tree_arrays` was given; ValueError or LookupError where it is no tree."""
     held = {name: arrays[f"{prefix}tree_{name}"] for name in TREE}
     splits, count = len(held["parent"]), len(held["kept"])
-    tree = _tree(_as_stored(held, TREE), splits, count, program.n, program.m)
+    tree = _tree(_as_stored(held), splits, count, program.n, program.m)
     if not np.array_equal(program.loss.clip(program.y, tree.removal), tree.removal):
         raise ValueError("a dual vector is outside the domain")
     nodes = places(arrays[f"{prefix}shift_nodes"], tree.size).tolist()
@@ -97,7 +92,7 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     ):
         held = dict(zip(SHIFT, parts, strict=True))
         sizes = len(held["support"]), len(held["shifted"])
-        shifts[node] = _shift(_as_stored(held, SHIFT), *sizes, count)
+        shifts[node] = _shift(_as_stored(held), *sizes, count)
     return replace(tree, shifts=shifts)
 
 
@@ -118,7 +113,7 @@ def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
         parent=arrays.places("parent", splits, 0, size - 1),
         feature=arrays.places("feature", splits, 0, count - 1),
         counts=counts,
-        support=arrays.places("support", stored, 0, count - 1),
+        support=arrays.places("support", stored, 0, count - 1, np.int32),
         values=arrays.numbers("values", stored),
         intercept=arrays.numbers("intercept", size),
         fixed_counts=fixed_counts,
@@ -128,9 +123,9 @@ def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
 
 def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:
     return Shift(
-        support=arrays.places("support", coefs, 0, count - 1),
+        support=arrays.places("support", coefs, 0, count - 1, np.int32),
         values=arrays.numbers("values", coefs),
-        shifted=arrays.places("shifted", opened, 0, count - 1),
+        shifted=arrays.places("shifted", opened, 0, count - 1, np.int32),
         diagonal=arrays.numbers("diagonal", opened),
     )
 
@@ -140,37 +135,35 @@ class _Arrays:
     """The arrays of a file by their names: read when the length is known, and checked."""
 
     path: str
-    read: Callable[[str, int], Any]
+    read: Callable[[str, int, Any], Any]
 
-    def places(self, name: str, length: int, least: int, most: int) -> Any:
+    def places(self, name: str, length: int, least: int, most: int, dtype: Any = np.int64) -> Any:
         """Integers of a range."""
-        values = self.read(name, length)
+        values = self.read(name, length, dtype)
         if len(values) and not (least <= int(values.min()) and int(values.max()) <= most):
             raise CertificateError(f"{self.path}.{name} must be integers from {least} to {most}.")
         return values
 
     def numbers(self, name: str, length: int) -> Vector:
         """Finite numbers."""
-        values: Vector = self.read(name, length)
+        values: Vector = self.read(name, length, np.float64)
         if not np.all(np.isfinite(values)):
             raise CertificateError(f"{self.path}.{name} must be finite numbers.")
         return values
 
 
-def _compressed(reader: Reader, types: Mapping[str, tuple[str, Any]]) -> _Arrays:
-    def read(name: str, length: int) -> Any:
-        stored, dtype = types[name]
-        return reader.compressed(name, stored, length).astype(dtype)
+def _compressed(reader: Reader, types: Mapping[str, str]) -> _Arrays:
+    def read(name: str, length: int, dtype: Any) -> Any:
+        return reader.compressed(name, types[name], length).astype(dtype)
 
     return _Arrays(reader.path, read)
 
 
-def _as_stored(held: Mapping[str, Any], types: Mapping[str, tuple[str, Any]]) -> _Arrays:
-    def read(name: str, length: int) -> Any:
-        array = held[name]
-        if array.dtype != types[name][1] or array.shape != (length,):
+def _as_stored(held: Mapping[str, Any]) -> _Arrays:
+    def read(name: str, length: int, dtype: Any) -> Any:
+        if held[name].dtype != dtype or held[name].shape != (length,):
             raise ValueError(f"{name} is not an array of that type and length")
-        return array
+        return held[name]
 
     return _Arrays("tree", read)
 

@@ -44,19 +44,25 @@ class Proof:
     outlook: Outlook
 
 
-def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
-    """What a saved search proves, where there is no time to go on with it."""
-    found = on_all(saved.model, saved.tree.kept, program.m)
-    with np.errstate(all="ignore"):
-        lower = tree_bound(program, saved.tree, claim=True)
+def proof_of(
+    program: Program, state: SearchState, other: Model | None, lower: float | None = None
+) -> Proof:
+    """What a search proves as it stands, and its best model, or `other` if that is better.
+
+    `lower` is the bound that its tree may claim; it is evaluated where it is not at hand.
+    """
+    if lower is None:
+        with np.errstate(all="ignore"):
+            lower = tree_bound(program, state.tree, claim=True)
+    model = on_all(state.model, state.tree.kept, program.m)
     return Proof(
-        model=found if found.value < model.value else model,
-        tree=saved.tree,
+        model=model if other is None or model.value <= other.value else other,
+        tree=state.tree,
         lower=lower,
-        nodes=saved.nodes,
-        open=len(saved.places),
-        newton_steps=saved.steps,
-        outlook=saved.outlook,
+        nodes=state.nodes,
+        open=len(state.places),
+        newton_steps=state.steps,
+        outlook=state.outlook,
     )
 
 
@@ -145,7 +151,7 @@ class ExactSearch:
         try:
             return self.proof(other)
         except KeyboardInterrupt:
-            return self._proof(other, -np.inf)
+            return proof_of(self.program, self.state(), other, -np.inf)
 
     @property
     def open(self) -> int:
@@ -163,7 +169,7 @@ class ExactSearch:
         assert search.open is not None
         steps, failures = search.bounder.memory
         return SearchState(
-            tree=self._tree(),
+            tree=search.record.tree(self.kept, self.removal),
             model=search.incumbent,
             open=search.open.nodes,
             places=search.open.places,
@@ -178,15 +184,17 @@ class ExactSearch:
 
     def proof(self, other: Model | None = None) -> Proof:
         """What the tree proves as it stands, and the best model, or `other` if that is better."""
+        state = self.state()
         with np.errstate(all="ignore"):
-            tree = self._tree()
-            removal = removal_bound(self.program, tree, claim=True)
-            return self._proof(other, min(removal, self._nodes_bound(tree)))
+            removal = removal_bound(self.program, state.tree, claim=True)
+            lower = min(removal, self._nodes_bound(state.tree))
+        return proof_of(self.program, state, other, lower)
 
     def _nodes_bound(self, tree: Tree) -> float:
-        proved = self.search.record.proved
-        columns = self.search.bounder.columns
-        return nodes_bound(self.reduced, columns, tree, proved, claim=True)
+        search = self.search
+        return nodes_bound(
+            self.reduced, search.bounder.columns, tree, search.record.proved, claim=True
+        )
 
     def _try_proof(self) -> None:
         """Prove the first nodes, now and then, to know how long it takes to prove them all."""
@@ -205,21 +213,6 @@ class ExactSearch:
     def _save(self, checkpoint: Checkpoint) -> None:
         with self.deadline.timed("save", self.search.nodes):
             checkpoint.save(self.state())
-
-    def _proof(self, other: Model | None, lower: float) -> Proof:
-        model = on_all(self.search.incumbent, self.kept, self.program.m)
-        return Proof(
-            model=model if other is None or model.value <= other.value else other,
-            tree=self._tree(),
-            lower=lower,
-            nodes=self.search.nodes,
-            open=self.open,
-            newton_steps=self.search.bounder.steps,
-            outlook=self.search.outlook,
-        )
-
-    def _tree(self) -> Tree:
-        return self.search.record.tree(self.kept, self.removal)
 
     def _price(self, relaxed: Relaxation, model: Model) -> float:
         """About what one more feature costs: l0, or the multiplier of k."""
