@@ -22,8 +22,8 @@ from sparsebounds.bounds import (
     widened,
 )
 from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds.gram import GramBounds
 from sparsebounds.bounds.many import node_bounds
-from sparsebounds.bounds.shifted import shifted_bound
 from sparsebounds.losses import NONCONVEX, REGISTRY
 from sparsebounds.program import Form
 from sparsebounds.testing import brute_force, random_program
@@ -88,11 +88,11 @@ def brute_force_value(program: sb.Program) -> float:
     return program.objective(np.zeros(program.m))
 
 
-def test_shifted_bounds() -> None:
+def test_bounds_by_shifts() -> None:
     rng = np.random.default_rng(0)
     program = sb.Program(rng.normal(size=(9, 4)), rng.normal(size=9), k=1, ridge=0.1)
     state = np.zeros(4, dtype=np.int8)
-    assert shifted_bound(program, state, 1e3 * np.ones(4), np.zeros(4)) == 0.0
+    assert GramBounds(program).bound(state, 1e3 * np.ones(4), np.zeros(4)) == 0.0
 
 
 @pytest.mark.parametrize("loss", ZERO)

@@ -106,6 +106,8 @@ def test_a_feature_may_not_be_removed_without_proof(certificate: Certificate) ->
     assert len(tree.removal) == n
     assert forged.lower <= found.upper < cheat.upper
     assert forged.verify(data.X, data.y).ok  # valid, and honest: it proves less than it hoped
+    hoped = replace(forged, lower=forged.lower + 1e-6 * abs(forged.upper))
+    assert not hoped.verify(data.X, data.y).ok
 
 
 def test_trees_that_are_not_arrays_are_refused_by_name(

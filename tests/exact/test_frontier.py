@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +38,14 @@ def test_a_frontier_is_a_set_of_nodes(steps: list[tuple[int, int]], random: obje
             np.testing.assert_array_equal(getattr(frontier.nodes, name), getattr(here, name))
     frontier.keep(frontier.places % 2 == 0)
     assert sorted(frontier.places.tolist()) == sorted(p for p in expected if p % 2 == 0)
+
+
+def test_an_interrupt_changes_nothing() -> None:
+    start = np.arange(6)
+    frontier, fresh = Frontier(nodes(start), start), np.arange(6, 9)
+    torn = replace(nodes(fresh), gradient=np.zeros((2, 3)))  # fails at the last array but one
+    with pytest.raises(ValueError, match="broadcast"):
+        frontier.replace(np.array([0, 2]), torn, fresh)
+    assert frontier.places.tolist() == start.tolist()
+    for name in ("state", "w", "b", "lower", "gradient"):
+        np.testing.assert_array_equal(getattr(frontier.nodes, name), getattr(nodes(start), name))

@@ -4,7 +4,7 @@ A file is an .npz of plain arrays, written whole or not at all, with an identity
 data, the problem, and what else the work depends on; and with a checksum of all that. A file of
 other work is refused before anything is done, and so is a damaged one: no array is made before it
 is known to be as large as the file says, and no object is unpickled. What the arrays mean is up to
-the work (`exact.checkpoint`, `_path.checkpoint`), which evaluates again, from the data, whatever a
+the work (`exact.checkpoint`, `paths.checkpoint`), which evaluates again, from the data, whatever a
 bound rests on: a file whose checksum was forged is refused, or proves nothing false.
 """
 

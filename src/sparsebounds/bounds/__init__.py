@@ -28,6 +28,9 @@ from sparsebounds.bounds.dual import conjugate_up as conjugate_up
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
 from sparsebounds.bounds.forcing import forced_bounds as forced_bounds
 from sparsebounds.bounds.forcing import forced_claims as forced_claims
+from sparsebounds.bounds.gram import KEPT as KEPT
+from sparsebounds.bounds.gram import GramBounds as GramBounds
+from sparsebounds.bounds.gram import full_shift as full_shift
 from sparsebounds.bounds.lower import bound_at, claim_at
 from sparsebounds.bounds.lower import one_price as one_price
 from sparsebounds.bounds.lower import prefix_gains_up as prefix_gains_up
@@ -44,9 +47,6 @@ from sparsebounds.bounds.shapley_folkman import refined_nonzeros as refined_nonz
 from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
-from sparsebounds.bounds.shifted import KEPT as KEPT
-from sparsebounds.bounds.shifted import ShiftedBounds as ShiftedBounds
-from sparsebounds.bounds.shifted import full_shift as full_shift
 from sparsebounds.bounds.upper import null_up, objective_up
 from sparsebounds.program import Program
 

@@ -17,6 +17,8 @@ from sparsebounds.certificates.tree import dual_vectors as dual_vectors
 from sparsebounds.certificates.tree import nodes_bound as nodes_bound
 from sparsebounds.certificates.tree import removal_bound as removal_bound
 from sparsebounds.certificates.tree import tree_bound as tree_bound
+from sparsebounds.certificates.tree_codec import tree_arrays as tree_arrays
+from sparsebounds.certificates.tree_codec import tree_from as tree_from
 from sparsebounds.certificates.verification import Verdict, verify
 from sparsebounds.problem import Problem
 

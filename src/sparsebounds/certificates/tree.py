@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import U, gamma
 from sparsebounds.bounds import (
-    ShiftedBounds,
+    GramBounds,
     States,
     dual_point_at,
     forced_bounds,
@@ -45,16 +44,22 @@ class TreeError(ValueError):
 
 @dataclass(frozen=True)
 class Shift:
-    """A leaf of the squared loss bounded by `ShiftedBounds`: coefficients, and the diagonal."""
+    """How `GramBounds` closes a leaf (squared loss only): coefficients, and the curvature that is
+    moved from the loss into the ridge. Both are stored by features (places among those kept) and
+    numbers; what is not named is 0."""
 
     support: npt.NDArray[np.int32]
     values: Vector
     shifted: npt.NDArray[np.int32]
     diagonal: Vector
 
-    def bound(self, bounds: ShiftedBounds, state: States) -> float:
-        """The bound over the supports of a node."""
-        return bounds.bound(state, *self.at(state))
+    @classmethod
+    def of(cls, w: Vector, diagonal: Vector) -> Shift:
+        """From coefficients and a diagonal with one number per feature."""
+        support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
+        return cls(
+            support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
+        )
 
     def at(self, state: States) -> tuple[Vector, Vector]:
         """(w, diagonal) at a node; TreeError where they do not fit it."""
@@ -63,6 +68,22 @@ class Shift:
         if np.any(diagonal[state != 0] != 0.0) or np.any(diagonal < 0.0) or np.any(w[state < 0]):
             raise TreeError("a shifted leaf does not fit its node")
         return w, diagonal
+
+
+class Visit(NamedTuple):
+    """A node of a tree, as it is met on the way from the root."""
+
+    node: int
+    state: States
+    """What is decided where the node begins."""
+
+    fixed: Index
+    """The features that its dual vector fixes: i is in, -1 - i is out."""
+
+    after: States
+    """What is decided with these."""
+
+    leaf: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +116,7 @@ class Tree:
     """Features fixed at each node, node after node: i is in, -1 - i is out."""
 
     shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
-    """Leaves, after what they fix, that a shifted bound closes."""
+    """The leaves that a shift closes, by their nodes; what they fix comes first."""
 
     @property
     def size(self) -> int:
@@ -125,8 +146,8 @@ class Tree:
             return "a node is split before it is made"
         return None
 
-    def nodes(self, program: Program) -> Iterator[tuple[int, States, Index, bool]]:
-        """(node, its state, what it fixes, whether it is a leaf); TreeError if it is none."""
+    def nodes(self, program: Program) -> Iterator[Visit]:
+        """The nodes in their order; TreeError where they are no proof."""
         split = np.full(self.size, -1, dtype=np.int64)
         split[self.parent] = np.arange(len(self.parent))
         ends = np.cumsum(self.fixed_counts)
@@ -134,14 +155,20 @@ class Tree:
         root[program.always] = 1
         waiting = {0: root}
         for node in range(self.size):
-            state = waiting.pop(node)
+            state, leaf = waiting.pop(node), bool(split[node] < 0)
             fixed = self.fixed[ends[node] - self.fixed_counts[node] : ends[node]]
-            places = np.where(fixed < 0, -1 - fixed, fixed)
-            yield node, state, fixed, split[node] < 0
-            if split[node] < 0:
+            if (leaf or len(fixed)) and self.counts[node] < 0:
+                raise TreeError("a node that needs a bound has no dual vector")
+            after = state
+            if len(fixed):
+                places = np.where(fixed < 0, -1 - fixed, fixed)
+                after = state.copy()
+                after[places] = np.where(fixed < 0, -1, 1)
+                if np.any(state[places] != 0) or np.count_nonzero(after != state) < len(places):
+                    raise TreeError("a node fixes a feature that is decided already")
+            yield Visit(node, state, fixed, after, leaf)
+            if leaf:
                 continue
-            after = state.copy()
-            after[places] = np.where(fixed < 0, -1, 1)
             feature = self.feature[split[node]]
             if after[feature] != 0:
                 raise TreeError("a node is split on a feature that is decided already")
@@ -160,9 +187,9 @@ def tree_bound(
 ) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof. `proved` are the bounds of shifted leaves that
-    the caller has evaluated already. With `claim`, what a certificate may claim: no `tree_bound`
-    elsewhere is below it.
+    TreeError, with a clause, where it is no proof. `proved` are the bounds of leaves with a shift
+    that the caller has evaluated already. With `claim`, what a certificate may claim: `tree_bound`
+    is not below it on any machine.
     """
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
@@ -193,61 +220,44 @@ def nodes_bound(
 ) -> float:
     """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
-    shifted = ShiftedBounds(reduced, columns, claim=claim) if left else None
+    shifted = GramBounds(reduced, columns, claim=claim) if left else None
     if shifted is not None:
         shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
-    lower, ends = np.inf, np.cumsum(np.maximum(tree.counts, 0))
-    least = partial(_least, reduced, columns, shifted, proved, tree, ends, claim)
-    batch: list[tuple[int, States, Index, bool]] = []
-    for item in tree.nodes(reduced):
-        if item[3] or len(item[2]):
-            batch.append(item)
+    ends = np.cumsum(np.maximum(tree.counts, 0))
+
+    def least(batch: list[Visit]) -> float:
+        """The smallest bound that these nodes contribute."""
+        w = np.zeros((len(batch), reduced.m))
+        for row, (node, *_) in enumerate(batch):
+            part = slice(ends[node] - tree.counts[node], ends[node])
+            w[row, tree.support[part]] = tree.values[part]
+        b = tree.intercept[[visit.node for visit in batch]]
+        t = dual_vectors(reduced, columns, w, b)
+        slip = dual_slips(reduced, columns, w, b, t) if claim else None
+        bounds = node_bounds(reduced, t, np.stack([visit.state for visit in batch]), slip)
+        found = np.inf
+        for row, (node, _, fixed, after, leaf) in enumerate(batch):
+            shift, lower = tree.shifts.get(node), float(bounds.lower[row])
+            if not leaf or shift is not None:
+                inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
+                for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
+                    found = min(found, float(np.min(forced[row, features], initial=np.inf)))
+            if leaf and shift is not None:
+                # The node's own dual vector is a bound too, weaker where the shift is sound.
+                if shifted is None or node in proved:
+                    lower = max(proved[node], lower)
+                else:
+                    lower = max(shifted.bound(after, *shift.at(after)), lower)
+            found = min(found, lower) if leaf else found
+        return found
+
+    lower, batch = np.inf, []
+    for visit in tree.nodes(reduced):
+        if visit.leaf or len(visit.fixed):
+            batch.append(visit)
         if len(batch) == BATCH:
-            lower = min(lower, least(batch))
-            batch = []
+            lower, batch = min(lower, least(batch)), []
     return min(lower, least(batch)) if batch else lower
-
-
-def _least(
-    program: Program,
-    columns: Vector,
-    shifted: ShiftedBounds | None,
-    proved: Mapping[int, float],
-    tree: Tree,
-    ends: Index,
-    claim: bool,
-    batch: list[tuple[int, States, Index, bool]],
-) -> float:
-    """The smallest bound that these nodes contribute."""
-    if any(tree.counts[node] < 0 for node, *_ in batch):
-        raise TreeError("a node that needs a bound has no dual vector")
-    w = np.zeros((len(batch), program.m))
-    for row, (node, *_) in enumerate(batch):
-        part = slice(ends[node] - tree.counts[node], ends[node])
-        w[row, tree.support[part]] = tree.values[part]
-    b = tree.intercept[[node for node, *_ in batch]]
-    t = dual_vectors(program, columns, w, b)
-    slip = dual_slips(program, columns, w, b, t) if claim else None
-    bounds = node_bounds(program, t, np.stack([state for _, state, _, _ in batch]), slip)
-    least = np.inf
-    for row, (node, state, fixed, leaf) in enumerate(batch):
-        shift = tree.shifts.get(node)
-        if leaf and shift is None:
-            least = min(least, float(bounds.lower[row]))
-            continue
-        inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
-        if np.any(state[inside] != 0) or np.any(state[outside] != 0):
-            raise TreeError("a node fixes a feature that is decided already")
-        for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
-            least = min(least, float(np.min(forced[row, features], initial=np.inf)))
-        if not leaf or shift is None:
-            continue
-        after = state.copy()
-        after[inside], after[outside] = 1, -1
-        better = proved[node] if shifted is None or node in proved else shift.bound(shifted, after)
-        # The node's own dual vector is a bound too, weaker where the shift is sound.
-        least = min(least, max(better, float(bounds.lower[row])))
-    return least
 
 
 def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vector:

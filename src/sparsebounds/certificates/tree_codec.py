@@ -1,19 +1,44 @@
-"""Search trees in a certificate's document: compressed arrays, base64."""
+"""Search trees as plain arrays, in two kinds of files: certificates and checkpoints.
+
+A certificate is JSON, and holds compressed arrays in base64; a checkpoint holds the arrays as they
+are. Names, lengths and ranges are the same in both, and so is what reads them. The parts of the
+shifts are listed leaf by leaf in a certificate, and joined, with their ends, in a checkpoint.
+"""
 
 from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sparsebounds._support.array import Vector
+from sparsebounds._support.checkpoint import packed, places, unpacked
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.tree import Shift, Tree
+from sparsebounds.program import Program
 
 MOST = 1 << 28
 """Numbers of one kind in a tree at most."""
+
+TREE = {
+    "kept": "<i8",
+    "removal": "<f8",
+    "parent": "<i8",
+    "feature": "<i4",
+    "counts": "<i4",
+    "support": "<i4",
+    "values": "<f8",
+    "intercept": "<f8",
+    "fixed_counts": "<i4",
+    "fixed": "<i4",
+}
+SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
+"""The arrays of a tree and of a shift, with their types in a certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
@@ -21,26 +46,10 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
     return {
         "splits": len(tree.parent),
         "kept_count": len(tree.kept),
-        "kept": _packed(tree.kept, "<i8"),
-        "removal": _packed(tree.removal, "<f8"),
-        "parent": _packed(tree.parent, "<i8"),
-        "feature": _packed(tree.feature, "<i4"),
-        "counts": _packed(tree.counts, "<i4"),
-        "support": _packed(tree.support, "<i4"),
-        "values": _packed(tree.values, "<f8"),
-        "intercept": _packed(tree.intercept, "<f8"),
-        "fixed_counts": _packed(tree.fixed_counts, "<i4"),
-        "fixed": _packed(tree.fixed, "<i4"),
+        **{name: _text(getattr(tree, name), dtype) for name, dtype in TREE.items()},
         "shifts": [
-            {
-                "node": node,
-                "coefs": len(shift.support),
-                "support": _packed(shift.support, "<i4"),
-                "values": _packed(shift.values, "<f8"),
-                "open": len(shift.shifted),
-                "shifted": _packed(shift.shifted, "<i4"),
-                "diagonal": _packed(shift.diagonal, "<f8"),
-            }
+            {"node": node, "coefs": len(shift.support), "open": len(shift.shifted)}
+            | {name: _text(getattr(shift, name), dtype) for name, dtype in SHIFT.items()}
             for node, shift in tree.shifts.items()
         ],
     }
@@ -49,60 +58,116 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
 def decode_tree(reader: Reader, n: int, m: int) -> Tree:
     """The tree in an object, on data of n rows and m columns; CertificateError otherwise."""
     splits = reader.integer("splits", 0, MOST)
+    count = reader.integer("kept_count", 1, m)
+    tree = _tree(_compressed(reader, TREE), splits, count, n, m)
+    shifts = {}
+    for item in reader.items("shifts"):
+        coefs, opened = item.integer("coefs", 0, count), item.integer("open", 0, count)
+        shift = _shift(_compressed(item, SHIFT), coefs, opened, count)
+        shifts[item.integer("node", 0, tree.size - 1)] = shift
+    return replace(tree, shifts=shifts)
+
+
+def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
+    """The arrays of a tree for a checkpoint; `prefix` opens their names."""
+    arrays = {f"{prefix}tree_{name}": getattr(tree, name) for name in TREE}
+    arrays[f"{prefix}shift_nodes"] = np.array(list(tree.shifts), dtype=np.int64)
+    for name, dtype in SHIFT.items():
+        parts = [getattr(shift, name) for shift in tree.shifts.values()]
+        arrays |= packed(f"{prefix}shift_{name}", parts, np.dtype(dtype).newbyteorder("="))
+    return arrays
+
+
+def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> Tree:
+    """What `tree_arrays` was given; ValueError or LookupError where it is no tree."""
+    held = {name: arrays[f"{prefix}tree_{name}"] for name in TREE}
+    splits, count = len(held["parent"]), len(held["kept"])
+    tree = _tree(_as_stored(held), splits, count, program.n, program.m)
+    if not np.array_equal(program.loss.clip(program.y, tree.removal), tree.removal):
+        raise ValueError("a dual vector is outside the domain")
+    nodes = places(arrays[f"{prefix}shift_nodes"], tree.size).tolist()
+    shifts = {}
+    for node, *parts in zip(
+        nodes, *(unpacked(arrays, f"{prefix}shift_{name}") for name in SHIFT), strict=True
+    ):
+        held = dict(zip(SHIFT, parts, strict=True))
+        sizes = len(held["support"]), len(held["shifted"])
+        shifts[node] = _shift(_as_stored(held), *sizes, count)
+    return replace(tree, shifts=shifts)
+
+
+def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
+    """The tree, without its shifts, of so many splits that decides about `count` features."""
     size = 1 + 2 * splits
-    places = reader.integer("kept_count", 1, m)
-    kept = _within(reader, "kept", "<i8", places, 0, m - 1)
-    if np.any(np.diff(kept) <= 0):
+    kept = arrays.places("kept", count, 0, m - 1)
+    if count == 0 or np.any(np.diff(kept) <= 0):
         raise CertificateError("tree.kept must ascend.")
-    counts = _within(reader, "counts", "<i4", size, -1, places)
-    fixed_counts = _within(reader, "fixed_counts", "<i4", size, 0, places)
+    counts = arrays.places("counts", size, -1, count)
+    fixed_counts = arrays.places("fixed_counts", size, 0, count)
     stored, settled = int(np.maximum(counts, 0).sum()), int(fixed_counts.sum())
     if max(stored, settled) > MOST:
         raise CertificateError(f"tree.counts must add up to {MOST} at most.")
-    numbers = {
-        "removal": reader.compressed("removal", "<f8", n),
-        "values": reader.compressed("values", "<f8", stored),
-        "intercept": reader.compressed("intercept", "<f8", size),
-    }
-    for name, values in numbers.items():
-        if not np.all(np.isfinite(values)):
-            raise CertificateError(f"tree.{name} must be finite numbers.")
     return Tree(
         kept=kept,
-        removal=numbers["removal"].astype(np.float64),
-        parent=_within(reader, "parent", "<i8", splits, 0, size - 1),
-        feature=_within(reader, "feature", "<i4", splits, 0, places - 1),
+        removal=arrays.numbers("removal", n),
+        parent=arrays.places("parent", splits, 0, size - 1),
+        feature=arrays.places("feature", splits, 0, count - 1),
         counts=counts,
-        support=_within(reader, "support", "<i4", stored, 0, places - 1).astype(np.int32),
-        values=numbers["values"].astype(np.float64),
-        intercept=numbers["intercept"].astype(np.float64),
+        support=arrays.places("support", stored, 0, count - 1, np.int32),
+        values=arrays.numbers("values", stored),
+        intercept=arrays.numbers("intercept", size),
         fixed_counts=fixed_counts,
-        fixed=_within(reader, "fixed", "<i4", settled, -places, places - 1),
-        shifts=dict(_shift(item, size, places) for item in reader.items("shifts")),
+        fixed=arrays.places("fixed", settled, -count, count - 1),
     )
 
 
-def _shift(reader: Reader, size: int, places: int) -> tuple[int, Shift]:
-    coefs, opened = reader.integer("coefs", 0, places), reader.integer("open", 0, places)
-    shift = Shift(
-        support=_within(reader, "support", "<i4", coefs, 0, places - 1).astype(np.int32),
-        values=reader.compressed("values", "<f8", coefs).astype(np.float64),
-        shifted=_within(reader, "shifted", "<i4", opened, 0, places - 1).astype(np.int32),
-        diagonal=reader.compressed("diagonal", "<f8", opened).astype(np.float64),
+def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:
+    return Shift(
+        support=arrays.places("support", coefs, 0, count - 1, np.int32),
+        values=arrays.numbers("values", coefs),
+        shifted=arrays.places("shifted", opened, 0, count - 1, np.int32),
+        diagonal=arrays.numbers("diagonal", opened),
     )
-    if not (np.all(np.isfinite(shift.values)) and np.all(np.isfinite(shift.diagonal))):
-        raise CertificateError(f"{reader.path} must hold finite numbers.")
-    return reader.integer("node", 0, size - 1), shift
 
 
-def _within(reader: Reader, key: str, dtype: str, length: int, least: int, most: int) -> Any:
-    """Integers of a range."""
-    values = reader.compressed(key, dtype, length)
-    if len(values) and not (least <= int(values.min()) and int(values.max()) <= most):
-        raise CertificateError(f"tree.{key} must be integers from {least} to {most}.")
-    return values.astype(np.int64)
+@dataclass(frozen=True)
+class _Arrays:
+    """The arrays of a file by their names: read when the length is known, and checked."""
+
+    path: str
+    read: Callable[[str, int, Any], Any]
+
+    def places(self, name: str, length: int, least: int, most: int, dtype: Any = np.int64) -> Any:
+        """Integers of a range."""
+        values = self.read(name, length, dtype)
+        if len(values) and not (least <= int(values.min()) and int(values.max()) <= most):
+            raise CertificateError(f"{self.path}.{name} must be integers from {least} to {most}.")
+        return values
+
+    def numbers(self, name: str, length: int) -> Vector:
+        """Finite numbers."""
+        values: Vector = self.read(name, length, np.float64)
+        if not np.all(np.isfinite(values)):
+            raise CertificateError(f"{self.path}.{name} must be finite numbers.")
+        return values
 
 
-def _packed(values: Any, dtype: str) -> str:
+def _compressed(reader: Reader, types: Mapping[str, str]) -> _Arrays:
+    def read(name: str, length: int, dtype: Any) -> Any:
+        return reader.compressed(name, types[name], length).astype(dtype)
+
+    return _Arrays(reader.path, read)
+
+
+def _as_stored(held: Mapping[str, Any]) -> _Arrays:
+    def read(name: str, length: int, dtype: Any) -> Any:
+        if held[name].dtype != dtype or held[name].shape != (length,):
+            raise ValueError(f"{name} is not an array of that type and length")
+        return held[name]
+
+    return _Arrays("tree", read)
+
+
+def _text(values: Any, dtype: str) -> str:
     raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
     return base64.b64encode(zlib.compress(raw, 6)).decode("ascii")

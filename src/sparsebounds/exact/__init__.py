@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from sparsebounds.certificates import tree_arrays as tree_arrays
+from sparsebounds.certificates import tree_from as tree_from
 from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.engine import SearchProgress
+from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.near import NearOptimal as NearOptimal
 from sparsebounds.exact.near import near_optimal as near_optimal
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of
-from sparsebounds.exact.tree_arrays import tree_arrays as tree_arrays
-from sparsebounds.exact.tree_arrays import tree_from as tree_from
 
 __all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress", "proof_of"]

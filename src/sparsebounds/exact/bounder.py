@@ -10,7 +10,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import NodeBounds, States, node_bounds
-from sparsebounds.certificates import dual_vectors
+from sparsebounds.certificates import Shift, dual_vectors
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
 from sparsebounds.relaxation import smooth_part
@@ -20,7 +20,8 @@ SETTLED = 0.1
 
 
 PIECE, LEAST_WIDTH = 1 << 32, 32
-"""Multiplications between two looks at the clock, while columns are read; of so many, at least."""
+"""Columns are read in pieces of about so many multiplications, but of so many columns at least, and
+the clock is asked before each."""
 
 
 @dataclass(frozen=True)
@@ -42,33 +43,16 @@ class Bounded:
             self.state[rows], self.w[rows], self.b[rows], self.lower[rows], self.gradient[rows]
         )
 
-    def joined(self, other: Bounded) -> Bounded:
-        """These nodes, then the others."""
-        return Bounded(
-            np.concatenate((self.state, other.state)),
-            np.concatenate((self.w, other.w)),
-            np.concatenate((self.b, other.b)),
-            np.concatenate((self.lower, other.lower)),
-            np.concatenate((self.gradient, other.gradient)),
-        )
-
-    def with_state(self, state: States) -> Bounded:
-        """The same nodes with more features decided."""
-        return Bounded(state, self.w, self.b, self.lower, self.gradient)
+    @classmethod
+    def none(cls, m: int) -> Bounded:
+        """No node at all, of a program with m features."""
+        rows = np.zeros((0, m))
+        return cls(rows.astype(np.int8), rows, np.zeros(0), np.zeros(0), rows)
 
     @property
     def bytes(self) -> int:
         """Memory that the nodes take."""
         return self.state.nbytes + self.w.nbytes + self.gradient.nbytes
-
-
-@dataclass(frozen=True)
-class Shifted:
-    """A node closed by a shifted bound: where, with which diagonal, and the bound, proved."""
-
-    w: Vector
-    diagonal: Vector
-    lower: float
 
 
 @dataclass(frozen=True)
@@ -82,13 +66,6 @@ class Split:
     features: Index
     sides: Index
     w: Vector
-
-
-def require_time(program: Program, count: int, deadline: Deadline) -> None:
-    """TimeUp where there is no time to begin a search on so many features of a program."""
-    products = smooth_part(program).price(count)
-    # Their columns are copied a few times.
-    deadline.require(scan=4.0 * count / program.m, product=products)
 
 
 class Bounder(ABC):
@@ -132,7 +109,7 @@ class Bounder(ABC):
     def split(self, nodes: Bounded, row: int, cutoff: float) -> Split | None:
         """How to split a node that has to reach `cutoff`; None where all features are decided.
 
-        On one feature where the cutoff is infinite.
+        With an infinite cutoff the node is split on one feature only.
         """
 
     @property
@@ -144,8 +121,10 @@ class Bounder(ABC):
     def memory(self, memory: tuple[int, int]) -> None:
         self.steps = memory[0]
 
-    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
-        """A bound that closes a node by moving curvature into the ridge, where there is one."""
+    def shift(
+        self, nodes: Bounded, row: int, cutoff: float, upper: float
+    ) -> tuple[Shift, float] | None:
+        """A shift of curvature into the ridge that closes a node, with its proved bound, if any."""
         return None
 
     def proved(self, w: Vector, b: Vector, state: States) -> NodeBounds:

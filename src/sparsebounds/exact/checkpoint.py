@@ -17,10 +17,9 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.checkpoint import CheckpointFile, numbers, places
 from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds import objective_up
-from sparsebounds.certificates import Tree
+from sparsebounds.certificates import Tree, tree_arrays, tree_from
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.tree_arrays import leaf_states, tree_arrays, tree_from
 from sparsebounds.models import Model
 from sparsebounds.problem import Problem
 from sparsebounds.program import Program
@@ -96,7 +95,12 @@ class Checkpoint:
         if flaw:
             raise ValueError(flaw)
         reduced = self.program.restricted(tree.kept)
-        leaves = leaf_states(tree, reduced)
+        leaves = {}
+        for visit in tree.nodes(reduced):
+            if visit.leaf and visit.node in tree.shifts:
+                tree.shifts[visit.node].at(visit.after)
+            elif visit.leaf:
+                leaves[visit.node] = visit.after
         opened = Bounded(**{f.name: arrays[f"open_{f.name}"] for f in fields(Bounded)})
         at = places(arrays["places"], tree.size)
         count, m = len(at), len(tree.kept)

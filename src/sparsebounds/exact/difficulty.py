@@ -6,8 +6,8 @@ counts is how many prices a node has left to prove:
     slack = (upper - bound) / price
 
 l0 forms: at the node with all the features of the best model in. Of the nodes that hold this
-model it is the best off. Where even its bound is several prices short, the features that fit the
-noise must be excluded one by one below every node, and the tree has no end.
+model it has the highest bound. Where even that bound is several prices short, the features that fit
+the noise must be excluded one by one below every node, and the tree has no end.
 
 k forms: at the root. With k features in, nothing would be left to prove.
 
@@ -28,7 +28,8 @@ L0_SLACKS = (2.3, 4.0)
 K_SLACKS = (10.0, 25.0)
 """Slacks up to which searches took seconds, and from which they had not ended when stopped, after 8
 to 60 s. Rules of thumb, chosen after 15 searches with a price and 21 with k; in between it was
-either. One of 500 x 200 data ended at once at a slack of 130: the slack knows nothing of shifts."""
+either. One of 500 x 200 data ended at once at a slack of 130: the slack does not count what shifts
+add to the bounds."""
 
 FEW = 1e6
 """Supports that a search gets through in seconds, most of them by bounds on many at once."""

@@ -37,10 +37,11 @@ class Frontier:
 
     def keep(self, live: Mask) -> None:
         """Leave out the nodes that are not `live`."""
-        self.replace(np.flatnonzero(~live), self.nodes.take(np.zeros(0, dtype=np.int64)), _NONE)
+        gone = np.flatnonzero(~live)
+        self.replace(gone, Bounded.none(len(self._arrays["state"][0])), gone[:0])
 
     def replace(self, rows: Index, nodes: Bounded, places: Index) -> None:
-        """Take some nodes out and put others in."""
+        """Take some nodes out and put others in; all of it or, where Ctrl-C comes, nothing."""
         gone, count = np.unique(rows), self._count
         left = count - len(gone)
         # What lies beyond the rows that are left moves into the gaps before it.
@@ -51,10 +52,15 @@ class Frontier:
             if total > len(array):
                 larger = np.empty((2 * total, *array.shape[1:]), dtype=array.dtype)
                 larger[:count] = array[:count]
-                self._arrays[name] = array = larger
-            array[gaps] = array[movers]
-            array[left:total] = fresh[name]
-        self._count = total
-
-
-_NONE = np.zeros(0, dtype=np.int64)
+                self._arrays[name] = larger
+        changed = np.concatenate((gaps, np.arange(left, count)))
+        before = {name: array[changed] for name, array in self._arrays.items()}
+        try:
+            for name, array in self._arrays.items():
+                array[gaps] = array[movers]
+                array[left:total] = fresh[name]
+            self._count = total
+        except BaseException:
+            for name, array in self._arrays.items():
+                array[changed] = before[name]
+            raise

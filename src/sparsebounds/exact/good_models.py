@@ -29,7 +29,7 @@ class NearOptimal:
 
     eps: float
     supports: tuple[tuple[int, ...], ...] = field(repr=False)
-    """The features with a nonzero coefficient, one tuple a model."""
+    """The features with a nonzero coefficient, one tuple per model."""
 
     values: Vector = field(repr=False)
     """The objective of each model, rounded up."""

@@ -20,21 +20,19 @@ model gives `upper`.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import dual_point_at, forced_bounds
-from sparsebounds.exact.ball import BallBounder
-from sparsebounds.exact.bounder import Bounder, require_time
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
-from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
 from sparsebounds.models import Model, Search, as_returned, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
@@ -74,24 +72,20 @@ def near_optimal(
         relaxed = relax(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
     model = Search(program, relaxed, deadline=deadline).run()
     neighbourhood = Neighbourhood(program, relaxed, model, eps, tol, deadline)
-    reason = ""
 
-    def stop() -> bool:
-        nonlocal reason
+    def limit() -> str:
+        """The limit that is reached; empty where none is."""
         if len(neighbourhood.listed()) > max_supports:
-            reason = f"max_supports={max_supports}"
-        elif neighbourhood.nodes >= most_nodes:
-            reason = f"node_limit={node_limit}"
-        elif deadline.late():
-            reason = f"time_limit={time_limit}"
-        else:
-            return False
-        return True
+            return f"max_supports={max_supports}"
+        if neighbourhood.nodes >= most_nodes:
+            return f"node_limit={node_limit}"
+        return f"time_limit={time_limit}" if deadline.late() else ""
 
     try:
-        neighbourhood.run(stop, callback)
-    except TimeUp:
-        reason = f"time_limit={time_limit}"
+        with contextlib.suppress(TimeUp):
+            neighbourhood.run(lambda: bool(limit()), callback)
+        # A step that would not have ended in time was not begun.
+        reason = limit() or f"time_limit={time_limit}"
     except KeyboardInterrupt:
         reason = "Ctrl-C"
     return neighbourhood.result(max_supports, reason, deadline.seconds)
@@ -117,24 +111,18 @@ class Neighbourhood:
     def _reduced_search(self) -> Enumeration:
         """The search, without the features that no support below the cutoff can have."""
         program, model, relaxed = self.program, self.model, self.relaxed
-        cutoff = model.value + self._excess(model.value)
+        cutoff = self._cutoff_at(model.value)
         level = cutoff + self._scale(model.value)
         # With an intercept, bounds end at the null model's value: no bound of |b| holds above it.
         lifted = program.up_to(level)
         point = dual_point_at(lifted, relaxed.point.t, relaxed.point.scores)
         forced = forced_bounds(lifted, point)
-        gone = np.zeros(program.m, dtype=np.bool_)
-        gone[forced.features[np.minimum(forced.inside, point.ceiling) > cutoff]] = True
-        if gone[self.kept].all():
-            # A search over no feature at all would have no matrix: one stays.
-            gone[np.flatnonzero(program.free)[0]] = False
-        self.kept = np.flatnonzero(~(gone | program.never))
+        gone = forced.features[np.minimum(forced.inside, point.ceiling) >= cutoff]
+        self.kept = kept_without(program, gone)
         require_time(program, len(self.kept), self.deadline)
         reduced = lifted.restricted(self.kept)
-        kind: type[Bounder] = RidgeBounder if program.ball is None else BallBounder
-        inside = Model(model.value, model.w[self.kept], model.b, model.eta)
-        bounder = kind(reduced, np.inf, self.deadline)
-        return Enumeration(reduced, bounder, inside, self._excess, relaxed.lower)
+        bounder = bounder_of(reduced, np.inf, self.deadline)
+        return Enumeration(reduced, bounder, on_kept(model, self.kept), self._cutoff_at)
 
     @property
     def nodes(self) -> int:
@@ -155,7 +143,7 @@ class Neighbourhood:
         upper = self.search.incumbent.value
         near, cutoff = upper + self.eps * self._scale(upper), self.search.cutoff
         found = self.search.found.values()
-        return [one for one in found if one.lower <= near or one.model.value <= cutoff]
+        return [one for one in found if one.lower <= near or one.model.value < cutoff]
 
     def result(self, most: int, reason: str, seconds: float) -> NearOptimal:
         """What was found, and what is proved about it."""
@@ -164,7 +152,7 @@ class Neighbourhood:
         lower, best = self.relaxed.lower, self.model
         unseen = lower if program.free.any() else math.inf
         if self.search is not None:
-            unseen, lower = self.search.unseen, max(lower, self.search.lower)
+            unseen, lower = max(unseen, self.search.unseen), max(lower, self.search.lower)
             best = self._whole(self.search.incumbent)
         complete = unseen == math.inf and len(found) <= most
         models = [self._whole(one.model) for one in found[:most]]
@@ -217,13 +205,12 @@ class Neighbourhood:
     def _scale(self, value: float) -> float:
         return max(abs(value), abs(self.program.null), self.program.rounding)
 
-    def _excess(self, value: float) -> float:
-        return (self.eps + self.tol) * self._scale(value)
+    def _cutoff_at(self, upper: float) -> float:
+        """The first number above upper + (eps + tol) scale(upper)."""
+        return math.nextafter(upper + (self.eps + self.tol) * self._scale(upper), math.inf)
 
     def _whole(self, model: Model) -> Model:
-        w: Vector = np.zeros(self.program.m)
-        w[self.kept] = model.w
-        return Model(model.value, w, model.b, model.eta)
+        return on_all(model, self.kept, self.program.m)
 
 
 def _check(eps: float, max_supports: int, tol: float, node_limit: int | None) -> None:

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.certificates import Shift, Tree
-from sparsebounds.exact.bounder import Shifted
 
 Dual: TypeAlias = tuple[npt.NDArray[np.int32], Vector, float]
 """(features, coefficients, intercept) from which a node's dual vector is formed."""
 
 _NOTHING: Dual = (np.zeros(0, dtype=np.int32), np.zeros(0), 0.0)
+_NONE: Index = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
@@ -26,16 +26,16 @@ class Record:
     feature: list[int] = field(default_factory=list)
     duals: list[Dual | None] = field(default_factory=lambda: [None])
     shifts: dict[int, Shift] = field(default_factory=dict)
-    fixed: list[Index] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64)])
+    fixed: list[Index] = field(default_factory=lambda: [_NONE])
     proved: dict[int, float] = field(default_factory=dict)
-    """The bounds of shifted leaves, as the proof evaluates them."""
+    """The bounds of the leaves that shifts close, as the proof evaluates them."""
 
     def split(self, node: int, feature: int) -> tuple[int, int]:
         """Two new nodes: the feature out, and in."""
         self.parent.append(node)
         self.feature.append(feature)
         self.duals += [None, None]
-        self.fixed += [np.zeros(0, dtype=np.int64)] * 2
+        self.fixed += [_NONE, _NONE]
         return len(self.duals) - 2, len(self.duals) - 1
 
     def bound(self, node: int, w: Vector, b: float) -> None:
@@ -43,14 +43,9 @@ class Record:
         support = np.flatnonzero(w)
         self.duals[node] = support.astype(np.int32), w[support], float(b)
 
-    def shift(self, node: int, found: Shifted) -> None:
-        """A node closed by a shifted bound; the diagonal is 0 but where open."""
-        w, diagonal = found.w, found.diagonal
-        support, shifted = np.flatnonzero(w), np.flatnonzero(diagonal)
-        self.shifts[node] = Shift(
-            support.astype(np.int32), w[support], shifted.astype(np.int32), diagonal[shifted]
-        )
-        self.proved[node] = found.lower
+    def shift(self, node: int, shift: Shift, lower: float) -> None:
+        """A leaf that a shift closes, and its bound."""
+        self.shifts[node], self.proved[node] = shift, lower
 
     def fix(self, node: int, inside: Index, outside: Index) -> None:
         """Features that the node's dual vector fixes."""

@@ -12,9 +12,10 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import States
-from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Shifted, Split
+from sparsebounds.certificates import Shift
+from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
+from sparsebounds.exact.diagonal import DiagonalSearch
 from sparsebounds.exact.piece import Piece
-from sparsebounds.exact.shift import Shifter
 from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, SmoothPoint, SmoothPoints, newton, newton_point
@@ -23,8 +24,8 @@ QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
 
 PROBES, LIKELY = 8, 0.75
-"""Features that one split decides, and what one of its children must be expected to add to the
-bound, in parts of what is left to prove."""
+"""A chain splits on so many features at most. For each, one child must be expected to raise the
+bound by this part of what is left to prove."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
@@ -36,7 +37,7 @@ class RidgeBounder(Bounder):
     def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
         super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
-        self.shifter = Shifter(program, self.columns, gram)
+        self.diagonals = DiagonalSearch(program, self.columns, gram)
         self._h = h = program.penalty()
         self.priced = isinstance(h, L0Ridge)
         """Whether this is an l0 form."""
@@ -76,7 +77,7 @@ class RidgeBounder(Bounder):
         left: list[Index] = []
         value = self._primal(nodes.state[rows], points)
         for _ in range(QUICK):
-            # With nothing left to split, there is no later chance to be exact.
+            # A node without open features will not be split: it is solved exactly, or never.
             opened = np.any(nodes.state[rows] == 0, axis=1)
             room = np.where(opened, np.minimum(upper - nodes.lower[rows], self.price), 0.0)
             going = np.flatnonzero(value - nodes.lower[rows] > SETTLED * room)
@@ -198,7 +199,7 @@ class RidgeBounder(Bounder):
             if side < 0:
                 starts[i, active] = piece.moved(none, one)
             else:
-                # In the k forms the slope that a feature sheds when it is in is not its own.
+                # In the k forms all features share one kink: what a single one gains is unknown.
                 starts[i, active] = piece.moved(one, none) if self.priced else piece.w
         starts[-1, active] = piece.moved(places[sides < 0], places[sides > 0])
         starts = np.where(self.program.positive, np.maximum(starts, 0.0), starts)
@@ -206,23 +207,25 @@ class RidgeBounder(Bounder):
 
     @property
     def memory(self) -> tuple[int, int]:
-        return self.steps, self.shifter.failures
+        return self.steps, self.diagonals.failures
 
     @memory.setter
     def memory(self, memory: tuple[int, int]) -> None:
-        self.steps, self.shifter.failures = memory
+        self.steps, self.diagonals.failures = memory
 
-    def shift(self, nodes: Bounded, row: int, cutoff: float, upper: float) -> Shifted | None:
+    def shift(
+        self, nodes: Bounded, row: int, cutoff: float, upper: float
+    ) -> tuple[Shift, float] | None:
         state, smooth = nodes.state[row], self.smooth
         count = int(np.count_nonzero(state >= 0))
         slack = (upper - nodes.lower[row]) / self.price
-        if not isinstance(smooth, GramPart) or not self.shifter.worthwhile(count, slack):
+        if not isinstance(smooth, GramPart) or not self.diagonals.worthwhile(count, slack):
             return None
         # A few factorisations, or products, of the whole.
         self.deadline.require(product=2.0 * count**3)
         u = self.weights(nodes, row)
-        found = self.shifter.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
-        self.shifter.learn(found is not None)
+        found = self.diagonals.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
+        self.diagonals.learn(found is not None)
         return found
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import forced_bounds
 from sparsebounds.certificates import Tree, nodes_bound, removal_bound, tree_bound
-from sparsebounds.exact.ball import BallBounder
-from sparsebounds.exact.bounder import require_time
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.engine import BranchAndBound, SearchProgress
-from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.exact.minimization import Minimization, SearchProgress
+from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -27,7 +24,6 @@ LONG = 2000
 
 MARGIN = 0.99
 """Part of the tolerance that the search uses: the rest is for rounding."""
-
 
 SAMPLE = 256
 """Nodes that are enough to tell how long it takes to prove one."""
@@ -48,21 +44,25 @@ class Proof:
     outlook: Outlook
 
 
-def proof_of(program: Program, saved: SearchState, model: Model) -> Proof:
-    """What a saved search proves, where there is no time to go on with it."""
-    w = np.zeros(program.m)
-    w[saved.tree.kept] = saved.model.w
-    found = Model(saved.model.value, w, saved.model.b, saved.model.eta)
-    with np.errstate(all="ignore"):
-        lower = tree_bound(program, saved.tree, claim=True)
+def proof_of(
+    program: Program, state: SearchState, other: Model | None, lower: float | None = None
+) -> Proof:
+    """What a search proves as it stands, and its best model, or `other` if that is better.
+
+    `lower` is the bound that its tree may claim; it is evaluated where it is not at hand.
+    """
+    if lower is None:
+        with np.errstate(all="ignore"):
+            lower = tree_bound(program, state.tree, claim=True)
+    model = on_all(state.model, state.tree.kept, program.m)
     return Proof(
-        model=found if found.value < model.value else model,
-        tree=saved.tree,
+        model=model if other is None or model.value <= other.value else other,
+        tree=state.tree,
         lower=lower,
-        nodes=saved.nodes,
-        open=len(saved.places),
-        newton_steps=saved.steps,
-        outlook=saved.outlook,
+        nodes=state.nodes,
+        open=len(state.places),
+        newton_steps=state.steps,
+        outlook=state.outlook,
     )
 
 
@@ -84,30 +84,27 @@ class ExactSearch:
         """Nodes whose proof has been timed."""
 
         self.removal = relaxed.point.t if saved is None else saved.tree.removal
-        self.kept = self._in_doubt(relaxed, model) if saved is None else saved.tree.kept
+        if saved is None:
+            forced = forced_bounds(program, relaxed.point)
+            self.kept = kept_without(program, forced.features[forced.inside > model.value])
+        else:
+            self.kept = saved.tree.kept
         require_time(program, len(self.kept), deadline)
         self.reduced = program.restricted(self.kept)
         price = self._price(relaxed, model) if saved is None else saved.price
-        ridge = program.ball is None
-        bounder = (RidgeBounder if ridge else BallBounder)(
-            self.reduced, price, deadline.before(scan=2)
-        )
+        bounder = bounder_of(self.reduced, price, deadline.before(scan=2))
 
-        def slack(upper: float) -> float:
-            return MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
+        def cutoff_at(upper: float) -> float:
+            return upper - MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
 
-        best = Model(model.value, model.w[self.kept], model.b, model.eta)
-        best = best if saved is None else saved.model
-        self.search = BranchAndBound(self.reduced, bounder, best, slack)
+        best = on_kept(model, self.kept) if saved is None else saved.model
+        self.search = Minimization(self.reduced, bounder, best, cutoff_at)
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
             return
-        state = np.zeros((1, self.reduced.m), dtype=np.int8)
-        state[:, self.reduced.always] = 1
-        start, b = relaxed.w[self.kept][None], np.array([relaxed.b])
         with np.errstate(all="ignore"):
-            self.search.start(bounder.bound(state, start, b, self.search.cutoff, model.value))
+            self.search.start(relaxed.w[self.kept], relaxed.b)
 
     def run(
         self,
@@ -122,8 +119,9 @@ class ExactSearch:
 
         The proof holds wherever it stops.
 
-        `better` is asked for a model, once: after LONG nodes, for the search; else when it is
-        `half` over or stopped, for the answer alone, so that the nodes do not depend on time.
+        `better` is asked for a model once. After LONG nodes the search goes on from that model.
+        When the search is `half` over or stopped before, the model only competes for the answer,
+        so that the nodes do not depend on time.
         """
 
         def batch_done(now: SearchProgress) -> None:
@@ -137,21 +135,23 @@ class ExactSearch:
             self.search.bounder.deadline = self._in_time(checkpoint)
             return self.search.bounder.deadline.late() or stop()
 
+        def full(limit: float) -> bool:
+            return self.search.nodes >= limit
+
         other: Model | None = None
         with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
-            first = min(node_limit, LONG)
-            self.search.run(lambda: late() or half(), first, batch_done)
+            self.search.run(lambda: late() or half() or full(min(node_limit, LONG)), batch_done)
             if better is not None and self.open and not late():
                 other = better()
                 if self.search.nodes >= LONG:
                     self._offer(other)
-            self.search.run(late, node_limit, batch_done)
+            self.search.run(lambda: late() or full(node_limit), batch_done)
         if checkpoint is not None:
             self._save(checkpoint)
         try:
             return self.proof(other)
         except KeyboardInterrupt:
-            return self._proof(other, -np.inf)
+            return proof_of(self.program, self.state(), other, -np.inf)
 
     @property
     def open(self) -> int:
@@ -161,7 +161,7 @@ class ExactSearch:
     def _offer(self, model: Model) -> None:
         """Take a model over if it is better and has no feature that is proved out."""
         if model.value < self.search.incumbent.value and np.isin(model.support, self.kept).all():
-            self.search.incumbent = Model(model.value, model.w[self.kept], model.b, model.eta)
+            self.search.incumbent = on_kept(model, self.kept)
 
     def state(self) -> SearchState:
         """What another search can go on from."""
@@ -169,7 +169,7 @@ class ExactSearch:
         assert search.open is not None
         steps, failures = search.bounder.memory
         return SearchState(
-            tree=self._tree(),
+            tree=search.record.tree(self.kept, self.removal),
             model=search.incumbent,
             open=search.open.nodes,
             places=search.open.places,
@@ -184,15 +184,17 @@ class ExactSearch:
 
     def proof(self, other: Model | None = None) -> Proof:
         """What the tree proves as it stands, and the best model, or `other` if that is better."""
+        state = self.state()
         with np.errstate(all="ignore"):
-            tree = self._tree()
-            removal = removal_bound(self.program, tree, claim=True)
-            return self._proof(other, min(removal, self._nodes_bound(tree)))
+            removal = removal_bound(self.program, state.tree, claim=True)
+            lower = min(removal, self._nodes_bound(state.tree))
+        return proof_of(self.program, state, other, lower)
 
     def _nodes_bound(self, tree: Tree) -> float:
-        proved = self.search.record.proved
-        columns = self.search.bounder.columns
-        return nodes_bound(self.reduced, columns, tree, proved, claim=True)
+        search = self.search
+        return nodes_bound(
+            self.reduced, search.bounder.columns, tree, search.record.proved, claim=True
+        )
 
     def _try_proof(self) -> None:
         """Prove the first nodes, now and then, to know how long it takes to prove them all."""
@@ -211,38 +213,6 @@ class ExactSearch:
     def _save(self, checkpoint: Checkpoint) -> None:
         with self.deadline.timed("save", self.search.nodes):
             checkpoint.save(self.state())
-
-    def _proof(self, other: Model | None, lower: float) -> Proof:
-        found = self.search.incumbent
-        model = Model(found.value, self._whole(found.w), found.b, found.eta)
-        return Proof(
-            model=model if other is None or model.value <= other.value else other,
-            tree=self._tree(),
-            lower=lower,
-            nodes=self.search.nodes,
-            open=self.open,
-            newton_steps=self.search.bounder.steps,
-            outlook=self.search.outlook,
-        )
-
-    def _tree(self) -> Tree:
-        return self.search.record.tree(self.kept, self.removal)
-
-    def _in_doubt(self, relaxed: Relaxation, model: Model) -> Index:
-        """The features whose removal the relaxation does not prove."""
-        program = self.program
-        forced = forced_bounds(program, relaxed.point)
-        out = np.zeros(program.m, dtype=np.bool_)
-        out[forced.features[forced.inside > model.value]] = True
-        if out[~program.never].all():
-            # A tree of no feature at all would have no matrix: one stays.
-            out[np.flatnonzero(program.free)[:1]] = False
-        return np.flatnonzero(~(out | program.never))
-
-    def _whole(self, w: Vector) -> Vector:
-        whole = np.zeros(self.program.m)
-        whole[self.kept] = w
-        return whole
 
     def _price(self, relaxed: Relaxation, model: Model) -> float:
         """About what one more feature costs: l0, or the multiplier of k."""

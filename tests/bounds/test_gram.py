@@ -1,4 +1,4 @@
-"""Shifted bounds: never above the optimum, never below without cause, and -inf where not convex."""
+"""Bounds by shifts: never above the optimum, not below without cause, -inf where not convex."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from sparsebounds.bounds.gram import GramBounds
 from sparsebounds.bounds.many import node_bounds
-from sparsebounds.bounds.shifted import shifted_bound
 from sparsebounds.certificates.tree import dual_vectors
 from sparsebounds.models import refit
 from sparsebounds.program import Program
@@ -32,7 +32,7 @@ def best_in_node(program: Program, state: np.ndarray) -> float:
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("terms", [{"k": 3}, {"l0": 0.05}], ids=["k", "l0"])
-def test_shifted_bounds_are_bounds(terms: dict[str, float], intercept: bool) -> None:
+def test_they_are_bounds(terms: dict[str, float], intercept: bool) -> None:
     better = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ def test_shifted_bounds_are_bounds(terms: dict[str, float], intercept: bool) -> 
         program = Program(X, y, ridge=0.05, fit_intercept=intercept, sample_weight=weights, **terms)
         state = rng.choice(np.array([-1, 0, 0, 0, 1], dtype=np.int8), size=6)
         if program.k is not None and np.count_nonzero(state > 0) > program.k:
-            assert shifted_bound(program, state, np.zeros(6), np.zeros(6)) == np.inf
+            assert GramBounds(program).bound(state, np.zeros(6), np.zeros(6)) == np.inf
             continue
         live = np.flatnonzero(state >= 0)
         p = program.F.p
@@ -53,18 +53,19 @@ def test_shifted_bounds_are_bounds(terms: dict[str, float], intercept: bool) -> 
         optimum = best_in_node(program, state)
         for part in (0.0, 0.5, 0.99):
             shift = np.where(state == 0, part * least, 0.0)
-            bound = shifted_bound(program, state, w, shift)
+            bound = GramBounds(program).bound(state, w, shift)
             assert math.isfinite(bound)
             assert bound <= optimum
         target = refit(program, live).w  # near the node's relaxed solution
-        shifted = shifted_bound(program, state, target, np.where(state == 0, 0.9 * least, 0.0))
+        shifted = GramBounds(program).bound(state, target, np.where(state == 0, 0.9 * least, 0.0))
         t = dual_vectors(program, X, target[None], np.array([program.null_intercept]))
         better += shifted > node_bounds(program, t, state[None]).lower[0]
         assert shifted <= optimum
         # More than the smallest eigenvalue cannot be given away.
         if np.any(state == 0) and not np.any(state > 0):
             assert (
-                shifted_bound(program, state, w, np.where(state == 0, 1.01 * least, 0.0)) == -np.inf
+                GramBounds(program).bound(state, w, np.where(state == 0, 1.01 * least, 0.0))
+                == -np.inf
             )
     assert better >= 7
 
@@ -73,7 +74,7 @@ def test_other_losses_and_the_ball_have_none() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     state, w = np.zeros(3, dtype=np.int8), np.zeros(3)
-    assert shifted_bound(Program(X, y, k=1, ridge=0.1, loss="huber"), state, w, w) == -np.inf
+    assert GramBounds(Program(X, y, k=1, ridge=0.1, loss="huber")).bound(state, w, w) == -np.inf
 
 
 def test_columns_that_overflow_when_squared_prove_nothing() -> None:
@@ -86,7 +87,7 @@ def test_columns_that_overflow_when_squared_prove_nothing() -> None:
     optimum = best_in_node(program, state)
     w = refit(program, np.array([1, 2, 3])).w
     for size in (0.4, 1.0, 1e3):
-        assert shifted_bound(program, state, w, np.array([0.0, size, size, size])) <= optimum
+        assert GramBounds(program).bound(state, w, np.array([0.0, size, size, size])) <= optimum
 
 
 def test_a_large_ridge_of_one_feature_does_not_drown_the_others() -> None:
@@ -97,7 +98,7 @@ def test_a_large_ridge_of_one_feature_does_not_drown_the_others() -> None:
     state = np.array([0, 0, 1], dtype=np.int8)
     gram = X[:, :2].T @ X[:, :2] / 30.0
     shift = np.array([1.0, 1.0, 0.0]) * 0.9 * np.linalg.eigvalsh(gram)[0]
-    bound = shifted_bound(program, state, refit(program, np.arange(3)).w, shift)
+    bound = GramBounds(program).bound(state, refit(program, np.arange(3)).w, shift)
     assert math.isfinite(bound)
     assert bound <= best_in_node(program, state)
 
@@ -109,6 +110,6 @@ def test_the_level_of_the_response_costs_nothing_with_an_intercept() -> None:
     bounds = []
     for level in (0.0, 1e6):
         program = Program(X, X[:, 0] + noise + level, l0=0.1, ridge=0.1, fit_intercept=True)
-        bounds.append(shifted_bound(program, state, refit(program, np.arange(3)).w, shift))
+        bounds.append(GramBounds(program).bound(state, refit(program, np.arange(3)).w, shift))
     # Charged by its rounding: 2^-48 of 1e6, not by its size.
     assert bounds[1] == pytest.approx(bounds[0], rel=1e-6)

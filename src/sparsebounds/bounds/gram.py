@@ -37,7 +37,7 @@ from sparsebounds.bounds.many import MORE, States
 from sparsebounds.program import Program
 
 KEPT = 0.1
-"""The part of its ridge that a feature that is in keeps."""
+"""The part of its ridge that a feature keeps when it is in."""
 
 
 def full_shift(program: Program, state: States, shift: Vector) -> Vector:
@@ -47,21 +47,12 @@ def full_shift(program: Program, state: States, shift: Vector) -> Vector:
     return diagonal
 
 
-def shifted_bound(program: Program, state: States, w: Vector, shift: Vector) -> float:
-    """A proved lower bound over the supports of a node; -inf where the shift is too large.
+class GramBounds:
+    """Such bounds for the nodes of one program: columns, lengths and Gram matrix are formed once.
 
-    `w` are any coefficients that are 0 for features that are out; `shift` is at least 0 on the
-    open features.
-    """
-    return ShiftedBounds(program).bound(state, w, shift)
-
-
-class ShiftedBounds:
-    """`shifted_bound` for many nodes: columns, lengths and Gram matrix are had once.
-
-    `columns` are the program's own, all of them, and `gram` the Gram matrix of the centred ones
-    in float64, where they are at hand. With `claim`, bounds leave the room for rounding that
-    claims do (`bounds.dual`).
+    `columns` are the program's own, all of them, and `gram` is the Gram matrix of the centred ones
+    in float64; pass them where they are at hand. With `claim`, bounds leave the room for rounding
+    that claims do (`bounds.dual`).
     """
 
     def __init__(
@@ -90,7 +81,11 @@ class ShiftedBounds:
             self._gram = self._products(np.arange(self.program.m))
 
     def bound(self, state: States, w: Vector, shift: Vector) -> float:
-        """The bound over the supports of one node."""
+        """A proved lower bound over the supports of a node; -inf where the shift is too large.
+
+        `w` are any coefficients that are 0 for features that are out; `shift` is at least 0 on the
+        open features.
+        """
         program = self.program
         live = np.flatnonzero(state >= 0)
         d = full_shift(program, state, shift)[live]
@@ -191,7 +186,7 @@ class ShiftedBounds:
             formed += 4.0 * gamma(count + 8) * total + count * TINY
             diagonal -= self._wider * formed
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        # Not every LAPACK takes a pivot that is no number for a failure.
+        # Some versions of LAPACK do not report a pivot of NaN as a failure.
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
 
     def _products(self, live: Index) -> Vector:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sparsebounds import Program
-from sparsebounds.bounds.shifted import full_shift
+from sparsebounds.bounds.gram import full_shift
+from sparsebounds.exact.diagonal import _diagonal
 from sparsebounds.exact.ridge import RidgeBounder
-from sparsebounds.exact.shift import _diagonal
 from sparsebounds.relaxation.smooth import GramPart
 from sparsebounds.testing import brute_force
 
@@ -59,7 +59,7 @@ def test_nodes_are_closed_and_no_bound_is_above_their_best_model(terms: dict[str
             node = Program(X, y, ridge=0.05, never=[1], always=[0], **inner)
             best = brute_force(node).value + (0.05 if "l0" in terms else 0.0)
         cutoff = float(nodes.lower[0]) + 0.5 * (best - float(nodes.lower[0]))
-        found = bounder.shifter.close(
+        found = bounder.diagonals.close(
             bounder,
             bounder.smooth,
             state[0],
@@ -70,9 +70,11 @@ def test_nodes_are_closed_and_no_bound_is_above_their_best_model(terms: dict[str
         )
         if found is not None and best - float(nodes.lower[0]) > 1e-9:
             closed += 1
-            assert cutoff <= found.lower <= best
-            assert np.all(found.diagonal[state[0] != 0] == 0.0)
-            d = full_shift(program, state[0], found.diagonal)
+            shift, lower = found
+            assert cutoff <= lower <= best
+            diagonal = shift.at(state[0])[1]
+            assert np.all(diagonal[state[0] != 0] == 0.0)
+            d = full_shift(program, state[0], diagonal)
             live = state[0] >= 0
             rest = (X.T @ X / 40.0 - np.diag(d))[np.ix_(live, live)]
             assert np.min(np.linalg.eigvalsh(rest)) > 0.0

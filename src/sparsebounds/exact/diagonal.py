@@ -15,8 +15,9 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Mask, Vector
-from sparsebounds.bounds import KEPT, ShiftedBounds, States, full_shift
-from sparsebounds.exact.bounder import SETTLED, Bounder, Shifted
+from sparsebounds.bounds import KEPT, GramBounds, States, full_shift
+from sparsebounds.certificates import Shift
+from sparsebounds.exact.bounder import SETTLED, Bounder
 from sparsebounds.program import Program
 from sparsebounds.relaxation import newton
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sparsebounds.relaxation import GramPart
 
 FEW = 0.5
-"""Shifts are tried where fewer features than this part of the rows are left."""
+"""Shifts are tried where the features left are fewer than this part of the number of rows."""
 
 LITTLE = 0.1
 """Nodes with less to prove than this part of a feature's price are left to splitting."""
@@ -42,13 +43,13 @@ PATIENCE = 12
 """Failures in excess of twice the successes after which no shift is tried any more."""
 
 
-class Shifter:
-    """Shifts for the nodes of one search, as long as they pay."""
+class DiagonalSearch:
+    """Finds the shifts that close nodes of one search, as long as that pays."""
 
     def __init__(self, program: Program, columns: Vector, gram: Vector | None) -> None:
         self.program = program
         self.failures = 0
-        self._proofs = None if gram is None else ShiftedBounds(program, columns, gram, claim=True)
+        self._proofs = None if gram is None else GramBounds(program, columns, gram, claim=True)
 
     def worthwhile(self, count: int, slack: float) -> bool:
         """Whether to try with so many features left and so many prices to prove."""
@@ -68,8 +69,8 @@ class Shifter:
         u: Vector,
         cutoff: float,
         upper: float,
-    ) -> Shifted | None:
-        """The shifted bound where it is proved to reach the cutoff."""
+    ) -> tuple[Shift, float] | None:
+        """A shift and its bound, if that is proved to reach the cutoff."""
         assert self._proofs is not None
         live = np.flatnonzero(state >= 0)
         inside, ridge = state[live] > 0, self.program.ridges[live]
@@ -85,7 +86,7 @@ class Shifter:
         penalty = bounder.penalty(state, features=live).with_ridge(ridge + d)
 
         def enough(value: float, dual: float) -> bool:
-            # A value below the cutoff is above every bound to come: there is no hope.
+            # No bound can exceed the value: where that is below the cutoff, the node stays open.
             settled = value - dual <= SETTLED * min(upper - dual, bounder.price)
             return dual >= cutoff or value < cutoff or settled
 
@@ -104,7 +105,7 @@ class Shifter:
         best = np.zeros(self.program.m)
         best[live] = found.best.w
         proved = self._proofs.bound(state, best, diagonal)
-        return Shifted(best, diagonal, proved) if proved >= cutoff else None
+        return (Shift.of(best, diagonal), proved) if proved >= cutoff else None
 
 
 def _diagonal(matrix: Vector, opened: Mask, w: Vector, u: Vector) -> Vector | None:

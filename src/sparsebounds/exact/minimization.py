@@ -1,0 +1,119 @@
+"""The search for the best model: nodes are closed by bounds, and the tree is a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.bounds import States
+from sparsebounds.exact.bounder import Bounded
+from sparsebounds.exact.checkpoint import SearchState
+from sparsebounds.exact.difficulty import Outlook, outlook
+from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.frontier import Frontier
+from sparsebounds.exact.record import Record
+from sparsebounds.models import refit
+
+NEARLY = 3
+"""Features that may be undecided in a relaxed solution that is tried as a model."""
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """Where a search stands."""
+
+    nodes: int
+    open: int
+    upper: float
+    lower: float
+    """The smallest bound of the open nodes, as computed; the certificate's is rounded."""
+
+    seconds: float
+    outlook: Outlook | None = None
+    """What was expected before it began."""
+
+    def line(self) -> str:
+        """The same in a clause."""
+        gap = (self.upper - self.lower) / max(abs(self.upper), 1e-300)
+        rate = self.nodes / max(self.seconds, 1e-9)
+        return (
+            f"best {self.upper:.6g}, bound {self.lower:.6g}, gap {gap:.2%}, "
+            f"{self.open} open of {self.nodes} nodes, {rate:.0f} a second"
+        )
+
+
+@dataclass(eq=False)
+class Minimization(BranchAndBound):
+    """Its cutoff is below the incumbent's value, by what a proof may leave open."""
+
+    outlook: Outlook = field(init=False)
+    """What was expected when the root was bounded."""
+
+    _tried: set[tuple[int, ...]] = field(default_factory=set, init=False)
+    """The supports refitted so far."""
+
+    def resume(self, state: SearchState) -> None:
+        """Go on where another search stood."""
+        self.record, self.open = Record.of(state.tree), Frontier(state.open, state.places)
+        self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
+        self.bounder.memory, self.outlook = (state.steps, state.failures), state.outlook
+
+    def progress(self) -> SearchProgress:
+        upper, count = self.incumbent.value, 0 if self.open is None else len(self.open)
+        return SearchProgress(self.nodes, count, upper, self.lower, self.seconds, self.outlook)
+
+    def settle(self, state: States, w: Vector, b: Vector, at: Index) -> tuple[Bounded, Index]:
+        """Record the bounds, look for models, close nodes, fix features in those that stay open."""
+        nodes = self.bounder.bound(state, w, b, self.cutoff, self.incumbent.value)
+        if self.nodes == 0:
+            self.outlook = outlook(self.bounder, nodes, self.incumbent, self.cutoff)
+        self.nodes += len(at)
+        for row, node in enumerate(at.tolist()):
+            self.record.bound(node, nodes.w[row], float(nodes.b[row]))
+        for support in self._candidates(nodes, np.flatnonzero(nodes.lower < self.cutoff)):
+            model = refit(self.program, support)
+            if model.value < self.incumbent.value:
+                self.incumbent = model
+        live = nodes.lower < self.cutoff
+        self.close(nodes.lower[~live])
+        nodes, at = nodes.take(np.flatnonzero(live)), at[live]
+        fixed = self.bounder.fix(nodes, self.incumbent.value)
+        for row, node in enumerate(at.tolist()):
+            left = np.flatnonzero(nodes.state[row] == 0)
+            if len(left) and not np.any(fixed[row] == 0):
+                # One support is left. One feature stays open all the same: the node will be split,
+                # and that support bounded at a dual vector of its own.
+                fixed[row, left[0]] = 0
+            new = np.where(nodes.state[row] == 0, fixed[row], 0)
+            self.record.fix(node, np.flatnonzero(new > 0), np.flatnonzero(new < 0))
+        nodes = replace(nodes, state=fixed)
+        live = np.array([not self._shift(nodes, *place) for place in enumerate(at.tolist())], bool)
+        return nodes.take(np.flatnonzero(live)), at[live]
+
+    def _shift(self, nodes: Bounded, row: int, node: int) -> bool:
+        """Close a node by moving curvature into the ridge, if that is possible and pays."""
+        found = self.bounder.shift(nodes, row, self.cutoff, self.incumbent.value)
+        if found is None:
+            return False
+        self.record.shift(node, *found)
+        self.close(found[1])
+        return True
+
+    def _candidates(self, nodes: Bounded, rows: Index) -> Iterator[Index]:
+        """Supports of relaxed solutions in which nearly every feature is in or out, once each."""
+        program = self.program
+        for row in rows:
+            u = self.bounder.weights(nodes, row)
+            if np.count_nonzero((u > 0.0) & (u < 1.0)) > NEARLY:
+                continue
+            chosen = np.flatnonzero((u >= 0.5) | (nodes.state[row] > 0))
+            too_many = program.k is not None and np.count_nonzero(program.free[chosen]) > program.k
+            key = tuple(chosen.tolist())
+            if too_many or key in self._tried:
+                continue
+            yield chosen
+            # After the refit: one that is interrupted will be tried again.
+            self._tried.add(key)
