@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sparsebounds.certificates import tree_arrays as tree_arrays
-from sparsebounds.certificates import tree_from as tree_from
 from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import SearchProgress

@@ -41,7 +41,7 @@ class SearchProgress:
         rate = self.nodes / max(self.seconds, 1e-9)
         return (
             f"best {self.upper:.6g}, bound {self.lower:.6g}, gap {gap:.2%}, "
-            f"{self.open} open of {self.nodes} nodes, {rate:.0f} a second"
+            f"{self.open} open of {self.nodes} nodes, {rate:.0f} per second"
         )
 
 

@@ -33,8 +33,15 @@ from sparsebounds.bounds import (
     screen_at,
     widened,
 )
-from sparsebounds.certificates import Certificate, Leaf, leaf_claim, tree_bound, uncovered
-from sparsebounds.exact import tree_arrays, tree_from
+from sparsebounds.certificates import (
+    Certificate,
+    Leaf,
+    leaf_claim,
+    tree_arrays,
+    tree_bound,
+    tree_from,
+    uncovered,
+)
 from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import coarse
 from sparsebounds.problem import Problem
