@@ -153,11 +153,13 @@ class Program:
         `inside` are the features known to be in (those always in, if it is not given), and k is
         how many others there may be, where that is fewer than the program's own.
         """
-        own = self.ridges[features] if ridge is None else ridge
+        own: Any = self.ridge if ridge is None else ridge
+        price: Any = self.l0 if not self.always.any() else self.prices
+        own, price = (x[features] if isinstance(x, np.ndarray) else x for x in (own, price))
         inside = self.always[features] if inside is None else inside
         positive = self.positive[features] if self.signed else None
         if self.k is None:
-            return L0Ridge(self.prices[features], own, inside, outside, positive)
+            return L0Ridge(price, own, inside, outside, positive)
         return KRidge(self.k if k is None else k, own, inside, outside, positive)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:

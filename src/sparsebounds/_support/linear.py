@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sparsebounds._support.array import Vector
@@ -16,7 +18,7 @@ def solved(matrix: Vector, right: Vector) -> Vector:
         found = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         found = np.full(right.shape, np.nan)
-    if np.all(np.isfinite(found)):
+    if math.isfinite(found.sum()):  # nan, where any entry is not finite
         return np.asarray(found)
     if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(right))):
         return np.zeros(right.shape)

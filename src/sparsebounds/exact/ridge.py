@@ -42,7 +42,7 @@ class RidgeBounder(Bounder):
         self.priced = isinstance(h, L0Ridge)
         """Whether this is an l0 form."""
 
-        self.kink = h.root * h.beta if isinstance(h, L0Ridge) else np.full(program.m, np.inf)
+        self.kink = np.full(program.m, h.root * h.beta if isinstance(h, L0Ridge) else np.inf)
 
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         points = self.smooth.at_many(w, b)
