@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import LONG
 
 import sparsebounds as sb
 from sparsebounds.bounds import bound_at, dual_point
@@ -29,7 +30,6 @@ from sparsebounds.ranks.directions import Directions
 from sparsebounds.ranks.multiple import best_multiple
 from sparsebounds.relaxation import relax, working_set
 from sparsebounds.testing import brute_force, random_program
-from tests.cases import LONG
 
 FORMS = get_args(Form)
 N, M = 12, 6
