@@ -111,13 +111,14 @@ def posed(seed: int, loss: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 CASES = [
-    (seed, FORMS[seed % 4], LOSSES[seed % 5], ("rows", "columns")[seed // 25]) for seed in range(50)
+    (seed, FORMS[seed % 4], LOSSES[seed % 5], ("rows", "columns")[seed // 4 % 2])
+    for seed in range(20)
 ]
 
 
 @pytest.mark.parametrize("group", range(5))
 def test_bounds_are_those_of_numpy(current: Any, group: int) -> None:
-    """50 problems: every form, five losses, both ways to cut."""
+    """Every form with each of five losses, both ways to cut."""
     for seed, form, loss, by in CASES[group::5]:
         X, y = posed(seed, loss)
         options: dict[str, Any] = {"k": 3} if form.startswith("k") else {"l0": 0.02}

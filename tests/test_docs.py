@@ -2,7 +2,8 @@
 
 - ```python blocks run in one namespace per page.
 - In ```console and ```sh blocks the lines that start with `$ sparsebounds` (or `$ head`) are run,
-  beside the tables of docs/data. Where output is shown below a command it is compared, `...`
+  beside the tables of docs/data: the first of a page and what needs a shell in a process of its
+  own, the others in this one. Where output is shown below a command it is compared, `...`
   standing for anything (a time, a path). A command is expected to succeed, unless `$ echo $?`
   and the status follow it. docs/transcript.py writes the outputs of docs/commandline.md.
 """
@@ -23,6 +24,10 @@ from textwrap import dedent
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
+
+import sparsebounds
+from sparsebounds.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -31,6 +36,9 @@ PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 SHELLS = {"console", "sh", "shell", "bash"}
 RUN = {"sparsebounds", "head"}
+SHELL = set("|&;<>()$`*?[]{}~#")
+"""What a shell would read, in a command of ours."""
+PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
 DATA = ROOT / "docs" / "data"
 
 
@@ -105,16 +113,15 @@ def shell_environment(directory: Path) -> dict[str, str]:
     call = f'exec {shlex.quote(sys.executable)} -c {shlex.quote(program)} "$@"'
     script.write_text(f"#!/bin/sh\n{call}\n", encoding="utf-8")
     script.chmod(0o755)
-    plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}
     path = os.pathsep.join([str(directory), environment.get("PATH", "")])
-    return {**environment, **plain, "PATH": path}
+    return {**environment, **PLAIN, "PATH": path}
 
 
-def run_command(command: Command, where: str, cwd: Path, environment: dict[str, str]) -> None:
-    """Runs a command as a reader would, and holds it to what the page shows."""
+def run_in_shell(text: str, cwd: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """The status and the output of a command, run as a reader would."""
     done = subprocess.run(
-        command.text,
+        text,
         shell=True,
         cwd=cwd,
         env=environment,
@@ -125,12 +132,32 @@ def run_command(command: Command, where: str, cwd: Path, environment: dict[str, 
         timeout=600,
         check=False,
     )
+    return done.returncode, done.stdout
+
+
+def run_here(words: list[str]) -> tuple[int, str]:
+    """The same of `sparsebounds` with these words, without the imports of another process."""
+    done = CliRunner().invoke(app, words, prog_name="sparsebounds")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def run_command(
+    command: Command, where: str, cwd: Path, environment: dict[str, str], *, here: bool = False
+) -> None:
+    """Runs a command, in the current folder where `here`, and holds it to what the page shows."""
+    name, *words = shlex.split(command.text.replace("\\\n", " "))
+    if here and name == "sparsebounds" and not SHELL & set(command.text.replace("\\\n", " ")):
+        status, output = run_here(words)
+    else:
+        status, output = run_in_shell(command.text, cwd, environment)
     place = f"{where}:{command.line}: $ {command.text}"
-    assert done.returncode == command.status, (
-        f"{place}\nends with status {done.returncode}, not {command.status}:\n{done.stdout}"
+    assert status == command.status, (
+        f"{place}\nends with status {status}, not {command.status}:\n{output}"
     )
     if command.output:
-        got = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+        got = "\n".join(line.rstrip() for line in output.strip("\n").splitlines())
         same = doctest.OutputChecker().check_output(
             f"{command.output}\n", f"{got}\n", doctest.ELLIPSIS
         )
@@ -160,12 +187,16 @@ def test_page_does_what_it_says(
     # A module of its own, so that classes a page defines can be found by pickle.
     module = ModuleType("page_under_test")
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    for name, value in PLAIN.items():
+        monkeypatch.setenv(name, value)
+    here = False
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "python":
             run_python(block, page, module.__dict__)
         elif block.language in SHELLS:
             for command in commands(block):
-                run_command(command, page.name, work, environment)
+                run_command(command, page.name, work, environment, here=here)
+                here = True
 
 
 PAGE = """\
@@ -220,3 +251,12 @@ def test_the_runner_of_commands_compares(tmp_path: Path) -> None:
         run_command(Command("echo one", 1, "two", 0), "page", tmp_path, environment)
     with pytest.raises(AssertionError, match="ends with status 1, not 0"):
         run_command(Command("exit 1", 1, "", 0), "page", tmp_path, environment)
+    version = f"sparsebounds {sparsebounds.__version__}"
+    told = Command("sparsebounds --version", 1, version, 0)
+    for here in (False, True):
+        run_command(told, "page", tmp_path, shell_environment(tmp_path / f"{here}"), here=here)
+    wrong = Command("sparsebounds --version", 1, "sparsebounds", 0)
+    with pytest.raises(AssertionError, match="but prints"):
+        run_command(wrong, "page", tmp_path, environment, here=True)
+    with pytest.raises(AssertionError, match="ends with status 2, not 0"):
+        run_command(Command("sparsebounds sovle", 1, "", 0), "page", tmp_path, {}, here=True)

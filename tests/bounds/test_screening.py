@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache, partial
 from typing import get_args
 
 import numpy as np
 import pytest
+from tests.cases import LONG
 
 from sparsebounds.bounds import Node, bound_at, dual_point, screen, screen_at
 from sparsebounds.bounds.forcing import forced_bounds
@@ -15,6 +17,8 @@ from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, conic_relaxation, random_program
 
 FORMS = get_args(Form)
+TELLING = (0, 2, 4, 9, 10, 12, 15, 17, 21, 24)
+"""Seeds of instances in which much is fixed, whatever the loss; of every kind."""
 
 
 def instance(seed: int, loss: str, form: Form) -> Program:
@@ -93,11 +97,13 @@ def optimum_without(program: Program, i: int) -> float:
 @pytest.mark.parametrize("loss", sorted(REGISTRY))
 def test_no_fixing_is_wrong(loss: str, form: Form) -> None:
     fixed = signed = 0
-    for seed in range(25):
+    for seed in range(25) if LONG else TELLING:
         program = instance(seed, loss, form)
         best = brute_force(program)
         relaxed = conic_relaxation(program).a
         z = program.matrix.columns(np.arange(program.m)) @ best.w + best.b
+        without = cache(partial(optimum_without, program))
+        using = cache(partial(optimum_with, program))
         rng = np.random.default_rng(seed)
         for noise in (0.0, 0.02, 0.1, 1.0):
             # From the best dual vector to a poor one: every fixing must hold all the same.
@@ -105,10 +111,10 @@ def test_no_fixing_is_wrong(loss: str, form: Form) -> None:
             found = screen(program, a, best.value)
             for i in found.fixed_in:
                 assert best.w[i] != 0
-                assert optimum_without(program, int(i)) > best.value
+                assert without(int(i)) > best.value
             for i in found.fixed_out:
                 assert best.w[i] == 0
-                assert optimum_with(program, int(i)) > best.value
+                assert using(int(i)) > best.value
             used = np.flatnonzero(best.w)
             assert np.all(found.low[used] <= best.w[used])
             assert np.all(best.w[used] <= found.high[used])
@@ -116,7 +122,7 @@ def test_no_fixing_is_wrong(loss: str, form: Form) -> None:
             assert np.all(np.sign(best.w[known]) == found.signs[known])
             fixed += len(found.fixed_in) + len(found.fixed_out)
             signed += len(known)
-    # Over 3000 in the twenty combinations together, and no combination idle.
+    # No combination is idle.
     assert fixed >= 10
     assert signed >= 20
 

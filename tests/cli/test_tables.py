@@ -38,7 +38,8 @@ def test_one_answer_from_every_kind_of_file(invoke: Invoke, numbers: Path, tmp_p
     frame.write_parquet(tmp_path / "d.parquet")
     frame.write_ipc(tmp_path / "d.feather")
     frame.write_csv(tmp_path / "d.tsv", separator="\t")
-    frame.write_csv(tmp_path / "semicolons.csv", separator=";", decimal_comma=True)
+    commas = frame.write_csv(separator=";", quote_style="necessary").replace(".", ",")
+    (tmp_path / "semicolons.csv").write_text(commas, encoding="utf-8")
     np.savez(
         tmp_path / "d.npz",
         X=frame.drop("score").to_numpy(),

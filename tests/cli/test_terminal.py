@@ -163,9 +163,13 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     console = _output.PlainConsole(file=screen, force_terminal=True, **_output.PLAIN)
     monkeypatch.setattr(_output, "errors", console)
     evil = f"{ESCAPE}{BIDI}[red]x[/nothing]"
-    with _output.spinner(evil), _output.bar(evil, 2) as advance:
+    with _output.spinner(evil):
+        pass
+    spun = len(screen.getvalue())
+    with _output.bar(evil, 2) as advance:
         advance()
     written = screen.getvalue()
     assert "\x1b[31mred" not in written
     assert "\u202e" not in written
-    assert "[red]x[/nothing]" in written
+    assert "[red]x[/nothing]" in written[:spun]
+    assert "[red]x[/nothing]" in written[spun:]

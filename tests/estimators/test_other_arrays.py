@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,21 @@ ESTIMATORS: dict[str, tuple[Any, Any]] = {
     "three classes": (sb.SparseClassifier(k=2, class_weight="balanced"), CLASSES),
     "bic": (sb.SparseRegressorCV(ks=[1, 2, 3], criterion="bic", ridges=["auto", 0.1]), Y),
 }
+FOLDS: dict[str, tuple[Any, Any]] = {
+    "folds": (sb.SparseRegressorCV(ks=[1, 2, 3], ridges=["auto", 0.1], cv=3), Y),
+    "folds of classes": (sb.SparseClassifierCV(ks=[1, 2], cv=3), CLASSES > 0),
+}
 METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
 
 
 def methods(model: Any) -> list[str]:
     return [name for name in METHODS if hasattr(model, name)]
+
+
+@cache
+def in_numpy(name: str) -> Any:
+    estimator, y = (ESTIMATORS | FOLDS)[name]
+    return clone(estimator).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,7 +119,7 @@ def test_the_same_model(name: str, kind: str, tmp_path: Path) -> None:
     estimator, y = ESTIMATORS[name]
     there = KINDS[kind](X, tmp_path)
     ours = clone(estimator).fit(there, KINDS[kind](y, tmp_path))
-    theirs = clone(estimator).fit(X, y)
+    theirs = in_numpy(name)
     assert ours.n_features_in_ == 12
     assert not hasattr(ours, "feature_names_in_")
     for attribute in ("coef_", "intercept_", "upper_", "lower_", "ridge_"):
@@ -210,16 +221,11 @@ def test_dask_predictions_are_lazy(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [*IN_MEMORY, *LAZY, "memmap"])
-@pytest.mark.parametrize(
-    ("estimator", "y"),
-    [
-        (sb.SparseRegressorCV(ks=[1, 2, 3], ridges=["auto", 0.1], cv=3), Y),
-        (sb.SparseClassifierCV(ks=[1, 2], cv=3), CLASSES > 0),
-    ],
-)
-def test_folds_are_cut_in_the_library(estimator: Any, y: Any, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["folds", "folds of classes"])
+def test_folds_are_cut_in_the_library(name: str, kind: str, tmp_path: Path) -> None:
     there = KINDS[kind](X, tmp_path)
-    ours, theirs = clone(estimator).fit(there, y), clone(estimator).fit(X, y)
+    estimator, y = FOLDS[name]
+    ours, theirs = clone(estimator).fit(there, y), in_numpy(name)
     assert (ours.best_k_, ours.ridge_) == (theirs.best_k_, pytest.approx(theirs.ridge_))
     for name in theirs.cv_results_:
         np.testing.assert_allclose(

@@ -67,8 +67,7 @@ def files(tmp_path: Path) -> Path:
         file["a/b"], file["c"] = X, X.T
     zarr.save_array(tmp_path / "X.zarr", X)
     group = zarr.open_group(tmp_path / "group", mode="w")
-    group.create_array("X", data=X)
-    group.create_array("other", data=X.T)
+    group["X"], group["other"] = X, X.T
     pl.DataFrame(dict(zip("abcd", X.T, strict=True))).write_parquet(tmp_path / "X.parquet")
     return tmp_path
 

@@ -9,8 +9,8 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import seeds
 
 import sparsebounds as sb
 from sparsebounds.bounds import bound_at, dual_point
@@ -87,23 +87,22 @@ def test_agrees_with_the_conic_solver(loss: str, form: Form, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
-@pytest.mark.parametrize("intercept", [False, True])
-@given(seed=SEEDS)
-def test_bounds_hold_whatever_happens(loss: str, form: Form, intercept: bool, seed: int) -> None:
-    program = random_program(seed, loss=loss, form=form, fit_intercept=intercept)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RelaxationWarning)
-        found = relax(program)
-    optimum = brute_force(program).value
-    assert found.lower <= optimum
-    assert found.dual_value <= optimum
-    assert found.value >= found.dual_value
-    # Where the null model fits exactly, all that is left is the rounding of F.
-    rounding = 1e-12 * abs(program.F.value(np.zeros(program.n)))
-    scale = max(abs(found.value), abs(program.null), rounding)
-    # Only columns of hopeless scale keep the gap from closing, and then it is small.
-    assert found.gap <= 1e-3 * scale + program.rounding
-    assert found.value <= optimum + 1e-7 * scale + found.gap
+def test_bounds_hold_whatever_happens(loss: str, form: Form) -> None:
+    for seed in seeds(8, loss, form):
+        program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RelaxationWarning)
+            found = relax(program)
+        optimum = brute_force(program).value
+        assert found.lower <= optimum
+        assert found.dual_value <= optimum
+        assert found.value >= found.dual_value
+        # Where the null model fits exactly, all that is left is the rounding of F.
+        rounding = 1e-12 * abs(program.F.value(np.zeros(program.n)))
+        scale = max(abs(found.value), abs(program.null), rounding)
+        # Only columns of hopeless scale keep the gap from closing, and then it is small.
+        assert found.gap <= 1e-3 * scale + program.rounding
+        assert found.value <= optimum + 1e-7 * scale + found.gap
 
 
 def test_nearly_every_awkward_program_is_solved() -> None:

@@ -147,9 +147,11 @@ def test_arrays_of_the_wrong_shape(tmp_path: Path) -> None:
 def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
     """'*' and '^...$' are names like others, in every format."""
     frame = pl.DataFrame({"*": [1, None, 3], "^.*$": [4.0, 5.0, 7.0], "c": [1, 0, 1]})
+    nan = frame.with_columns(frame["*"].cast(pl.Float64).fill_null(np.nan))
+    nan.write_parquet(tmp_path / "nan.parquet")
     frame.write_csv(tmp_path / "d.csv")
     frame.write_parquet(tmp_path / "d.parquet")
-    for name in ("d.csv", "d.parquet"):
+    for name in ("d.csv", "d.parquet", "nan.parquet"):
         for impute in ("mean", "median"):
             train = read_table(tmp_path / name, Choice(target="c", impute=impute)).train
             assert train.names == ("*", "^.*$")

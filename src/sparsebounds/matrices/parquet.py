@@ -43,9 +43,9 @@ class ParquetStorage(Storage):
     def take(self, rows: slice, index: Index) -> Block:
         import polars.selectors as cs
 
-        # polars names each column once; to `col`, '*' and '^...$' are patterns.
+        # polars gives each column once. By number: to it, '*' and '^...$' are no names but patterns.
         once, places = np.unique(index, return_inverse=True)
-        wanted = self._scan.select(cs.by_name([self.names[j] for j in once]).cast(self._kind))
+        wanted = self._scan.select(cs.by_index(once.tolist()).cast(self._kind))
         frame = wanted.slice(rows.start, rows.stop - rows.start).collect()
         block = frame.to_numpy(order="fortran")
         return block if len(once) == len(index) and np.all(np.diff(index) > 0) else block[:, places]

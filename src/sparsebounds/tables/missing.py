@@ -19,7 +19,8 @@ def not_a_number_is_missing(frame: pl.DataFrame) -> pl.DataFrame:
 
     some = frame.select(cs.float().is_nan().any())
     gaps = [name for name, found in zip(some.columns, _only_row(some), strict=True) if found]
-    return frame.with_columns(cs.by_name(gaps).fill_nan(None)) if gaps else frame
+    # Column by column: to `by_name` of older polars, '*' and '^...$' are no names but patterns.
+    return frame.with_columns(frame[name].fill_nan(None) for name in gaps)
 
 
 def missing_counts(frame: pl.DataFrame) -> dict[str, int]:
