@@ -13,6 +13,7 @@ from sparsebounds.bounds.cardinality import (
     cardinality_curve,
     fewest_ranges,
 )
+from sparsebounds.bounds.curvature import Curvature as Curvature
 from sparsebounds.bounds.dual import (
     WIDER,
     DualPoint,
@@ -38,6 +39,7 @@ from sparsebounds.bounds.lower import squares_up as squares_up
 from sparsebounds.bounds.many import NodeBounds as NodeBounds
 from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
+from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER

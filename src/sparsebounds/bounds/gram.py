@@ -20,10 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
+from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import (
     GRAIN,
     WIDER,
@@ -65,20 +65,7 @@ class GramBounds:
     ) -> None:
         self.program = program
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
-        p = program.F.p
-        self._rows = np.ascontiguousarray(columns.T)
-        self._power = np.square(self._rows) @ p
-        self._centred = self._rows
-        if program.fit_intercept:
-            self._centred = self._rows - (self._rows @ p)[:, None]
-        self._spread = np.square(self._centred) @ p
-        self._gram = gram
-
-    def expect(self, entries: int) -> None:
-        """Form the whole Gram matrix now if so many of its entries will be asked for in all."""
-        if self._gram is None and entries > self.program.m**2:
-            self._gram = self._products(np.arange(self.program.m))
+        self.curvature = Curvature(program, columns, gram)
 
     def bound(self, state: States, w: Vector, shift: Vector) -> float:
         """A proved lower bound over the supports of a node; -inf where the shift is too large.
@@ -91,8 +78,7 @@ class GramBounds:
         d = full_shift(program, state, shift)[live]
         ridge = program.ridges[live] + d
         ridge = ridge - 2.0**-50 * (program.ridges[live] + np.abs(d))
-        possible = program.loss.name == "squared" and program.ball is None
-        possible = possible and program.matrix.elementwise
+        possible = Curvature.known(program) and program.ball is None
         if not possible or np.any(ridge <= 0.0) or not self._convex(live, d):
             return -math.inf
         with np.errstate(over="ignore", invalid="ignore"):
@@ -155,42 +141,13 @@ class GramBounds:
         charge = (apart * sizes + 2.0 * abs(level) * tilt) * MORE
         conjugate = up(conjugate + self._wider * charge)
         weighted = program.weights * t
-        scores = (self._rows[live] @ weighted) / program.mass
+        scores = (self.curvature.rows[live] @ weighted) / program.mass
         norms, length = program.matrix.norms[live], norm_up(weighted)
         rounding = gamma(program.n + 8 + program.matrix.entry_roundings) * length / program.mass
-        lengths = np.sqrt(self._power[live]) * (1.0 + 2.0 * gamma(program.n + 8))
-        radius = norms * rounding * MORE + lengths * apart * MORE + TINY
+        radius = norms * rounding * MORE + self.curvature.lengths[live] * apart * MORE + TINY
         return float(conjugate), ceiling, scores, radius
 
     def _convex(self, live: Index, d: Vector) -> bool:
         """Whether the Gram matrix less diag(d) is proved positive semidefinite."""
-        n, count = self.program.n, len(live)
-        if self._gram is None:
-            matrix = self._products(live)
-        else:
-            matrix = self._gram.ravel().take(live[:, None] * self._gram.shape[1] + live)
-        # Powers of 2 take the diagonal to about 1, exactly: the columns' units do not matter.
-        size = self._spread[live] + np.abs(d)
-        unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
-        with np.errstate(over="ignore", invalid="ignore"):
-            matrix = (matrix * unit * unit[:, None]).T
-            d = d * np.square(unit)
-            trace = float(np.sum(self._power[live] * np.square(unit))) * MORE
-            # Products and sums of n terms, centring, roots, the entries themselves, underflow.
-            formed = 4.0 * gamma(n + 32) * trace
-            formed += (n + 8) * TINY * float(np.sum(np.square(unit)))
-            diagonal = np.einsum("ii->i", matrix)
-            diagonal -= d
-            total = float(np.sum(np.abs(diagonal))) * MORE
-            total += float(np.sum(np.abs(d)))
-            formed += 4.0 * gamma(count + 8) * total + count * TINY
-            diagonal -= self._wider * formed
-        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        # Some versions of LAPACK do not report a pivot of NaN as a failure.
-        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
-
-    def _products(self, live: Index) -> Vector:
-        """The Gram matrix of some of the centred columns."""
-        scaled = self._centred[live] * np.sqrt(self.program.F.p)
-        products: Vector = scaled @ scaled.T
-        return products
+        room = self.curvature.room(live, d, self.curvature.units(live, d))
+        return self.curvature.exceeds(live, d, self._wider * room)

@@ -13,6 +13,7 @@ from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.tree import Shift as Shift
 from sparsebounds.certificates.tree import Tree as Tree
 from sparsebounds.certificates.tree import TreeError as TreeError
+from sparsebounds.certificates.tree import based as based
 from sparsebounds.certificates.tree import dual_vectors as dual_vectors
 from sparsebounds.certificates.tree import nodes_bound as nodes_bound
 from sparsebounds.certificates.tree import removal_bound as removal_bound

@@ -20,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.rounding import U, gamma
+from sparsebounds._support.rounding import U, down, gamma
 from sparsebounds.bounds import (
+    Curvature,
     GramBounds,
+    Minorant,
     States,
     dual_point_at,
     forced_bounds,
@@ -118,6 +120,14 @@ class Tree:
     shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
     """The leaves that a shift closes, by their nodes; what they fix comes first."""
 
+    minorant: Minorant | None = field(default=None, repr=False)
+    """The program that all nodes are about, in the place of the one on the features kept."""
+
+    def reduced(self, program: Program) -> Program:
+        """The program that the nodes are about."""
+        part = program.restricted(self.kept)
+        return part if self.minorant is None else self.minorant.program(part)
+
     @property
     def size(self) -> int:
         """The number of nodes."""
@@ -194,10 +204,20 @@ def tree_bound(
     flaw = tree.flaw(program.free, program.always)
     if flaw is not None:
         raise TreeError(flaw)
-    reduced = program.restricted(tree.kept)
-    columns = reduced.matrix.columns(np.arange(reduced.m))
+    reduced, base = program.restricted(tree.kept), 0.0
     removal = removal_bound(program, tree, claim=claim)
-    return min(removal, nodes_bound(reduced, columns, tree, proved, claim=claim))
+    if tree.minorant is not None:
+        base = tree.minorant.base(Curvature(reduced), claim=claim)
+        if base == -np.inf:
+            raise TreeError("its minorant is not proved to lie below the problem")
+        reduced = tree.minorant.program(reduced)
+    columns = reduced.matrix.columns(np.arange(reduced.m))
+    return min(removal, based(base, nodes_bound(reduced, columns, tree, proved, claim=claim)))
+
+
+def based(base: float, bound: float) -> float:
+    """A bound of the small program as one of the larger: their sum, rounded down."""
+    return bound if base == 0.0 else float(down(base + bound))
 
 
 def removal_bound(program: Program, tree: Tree, *, claim: bool) -> float:
@@ -222,7 +242,7 @@ def nodes_bound(
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
     shifted = GramBounds(reduced, columns, claim=claim) if left else None
     if shifted is not None:
-        shifted.expect(sum(len(shift.diagonal) ** 2 for shift in left))
+        shifted.curvature.expect(sum(len(shift.diagonal) ** 2 for shift in left))
     ends = np.cumsum(np.maximum(tree.counts, 0))
 
     def least(batch: list[Visit]) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds._support.checkpoint import packed, places, unpacked
 from sparsebounds._support.errors import CertificateError
+from sparsebounds.bounds import Minorant
 from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.tree import Shift, Tree
 from sparsebounds.program import Program
@@ -37,21 +38,24 @@ TREE = {
     "fixed_counts": "<i4",
     "fixed": "<i4",
 }
+MINORANT = {"factor": "<f8", "target": "<f8", "ridge": "<f8", "eta": "<f8"}
 SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
-"""The arrays of a tree and of a shift, with their types in a certificate."""
+"""The arrays of a tree, of its minorant and of a shift, with their types in a certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
     """The tree as a JSON object."""
+    small = {} if tree.minorant is None else {"minorant": _texts(_flat(tree.minorant), MINORANT)}
     return {
         "splits": len(tree.parent),
         "kept_count": len(tree.kept),
-        **{name: _text(getattr(tree, name), dtype) for name, dtype in TREE.items()},
+        **_texts(vars(tree), TREE),
         "shifts": [
             {"node": node, "coefs": len(shift.support), "open": len(shift.shifted)}
-            | {name: _text(getattr(shift, name), dtype) for name, dtype in SHIFT.items()}
+            | _texts(vars(shift), SHIFT)
             for node, shift in tree.shifts.items()
         ],
+        **small,
     }
 
 
@@ -65,12 +69,18 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         coefs, opened = item.integer("coefs", 0, count), item.integer("open", 0, count)
         shift = _shift(_compressed(item, SHIFT), coefs, opened, count)
         shifts[item.integer("node", 0, tree.size - 1)] = shift
-    return replace(tree, shifts=shifts)
+    minorant = None
+    if "minorant" in reader.content:
+        minorant = _minorant(_compressed(reader.record("minorant"), MINORANT), count)
+    return replace(tree, shifts=shifts, minorant=minorant)
 
 
 def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
     """The arrays of a tree for a checkpoint; `prefix` opens their names."""
     arrays = {f"{prefix}tree_{name}": getattr(tree, name) for name in TREE}
+    if tree.minorant is not None:
+        flat = _flat(tree.minorant)
+        arrays |= {f"{prefix}minorant_{name}": flat[name] for name in MINORANT}
     arrays[f"{prefix}shift_nodes"] = np.array(list(tree.shifts), dtype=np.int64)
     for name, dtype in SHIFT.items():
         parts = [getattr(shift, name) for shift in tree.shifts.values()]
@@ -93,7 +103,11 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
         held = dict(zip(SHIFT, parts, strict=True))
         sizes = len(held["support"]), len(held["shifted"])
         shifts[node] = _shift(_as_stored(held), *sizes, count)
-    return replace(tree, shifts=shifts)
+    minorant = None
+    if f"{prefix}minorant_factor" in arrays:
+        held = {name: arrays[f"{prefix}minorant_{name}"] for name in MINORANT}
+        minorant = _minorant(_as_stored(held), count)
+    return replace(tree, shifts=shifts, minorant=minorant)
 
 
 def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
@@ -119,6 +133,22 @@ def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
         fixed_counts=fixed_counts,
         fixed=arrays.places("fixed", settled, -count, count - 1),
     )
+
+
+def _flat(minorant: Minorant) -> dict[str, Vector]:
+    """The arrays of a minorant: its factor is triangular, and half of it is kept."""
+    rows = np.triu_indices(len(minorant.factor))
+    return vars(minorant) | {"factor": minorant.factor[rows], "eta": np.array([minorant.eta])}
+
+
+def _minorant(arrays: _Arrays, count: int) -> Minorant:
+    factor = np.zeros((count, count), order="F")
+    factor[np.triu_indices(count)] = arrays.numbers("factor", count * (count + 1) // 2)
+    ridge = arrays.numbers("ridge", count)
+    eta = float(arrays.numbers("eta", 1)[0])
+    if not (np.all(ridge > 0.0) and eta >= 0.0):
+        raise CertificateError(f"{arrays.path}.ridge must be above 0, and eta 0 or more.")
+    return Minorant(factor, arrays.numbers("target", count), ridge, eta)
 
 
 def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:
@@ -168,6 +198,7 @@ def _as_stored(held: Mapping[str, Any]) -> _Arrays:
     return _Arrays("tree", read)
 
 
-def _text(values: Any, dtype: str) -> str:
-    raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
-    return base64.b64encode(zlib.compress(raw, 6)).decode("ascii")
+def _texts(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+    """Arrays of these types, compressed."""
+    raw = {name: np.ascontiguousarray(values[name], dtype=types[name]).tobytes() for name in types}
+    return {name: base64.b64encode(zlib.compress(raw[name], 6)).decode("ascii") for name in types}

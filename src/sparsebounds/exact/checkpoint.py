@@ -94,7 +94,7 @@ class Checkpoint:
         flaw = tree.flaw(self.program.free, self.program.always)
         if flaw:
             raise ValueError(flaw)
-        reduced = self.program.restricted(tree.kept)
+        reduced = tree.reduced(self.program)
         leaves = {}
         for visit in tree.nodes(reduced):
             if visit.leaf and visit.node in tree.shifts:

@@ -1,19 +1,28 @@
-"""The features that a search decides about: those which the relaxation does not rule out."""
+"""The program that a search runs on: without features that the relaxation rules out, and with
+curvature moved into the ridge where that is possible (`bounds.minorant`)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from sparsebounds._support.array import Index
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
+from sparsebounds.bounds import Curvature, Minorant
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import RidgeBounder
-from sparsebounds.models import Model
+from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import smooth_part
+from sparsebounds.relaxation import even_diagonal, minorant_at, smooth_part
+
+MOST = 1000
+"""Features of which a minorant is made at most: it takes the cube of their number."""
+
+FEW = 0.9
+"""A minorant is made where fewer features than this part of the rows are left."""
 
 
 def kept_without(program: Program, ruled_out: Index) -> Index:
@@ -48,3 +57,57 @@ def on_all(model: Model, kept: Index, m: int) -> Model:
     w = np.zeros(m)
     w[kept] = model.w
     return replace(model, w=w)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A program, and the smaller one in its place."""
+
+    whole: Program
+    kept: Index
+    removal: Vector
+    """The dual vector per sample that proves the other features out."""
+
+    minorant: Minorant | None = None
+
+    @classmethod
+    def at(cls, whole: Program, kept: Index, removal: Vector) -> Reduction:
+        """On the features kept, with an even part of their curvature in the ridge."""
+        found = cls(whole, kept, removal)
+        if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved:
+            return found
+        curvature = Curvature(found.part)
+        return replace(found, minorant=minorant_at(curvature, even_diagonal(curvature)))
+
+    @property
+    def curved(self) -> bool:
+        """Whether there is curvature to move: a search with a ball needs its own multipliers."""
+        return Curvature.known(self.whole) and self.whole.ball is None
+
+    @cached_property
+    def part(self) -> Program:
+        """The program on the features kept."""
+        return self.whole.restricted(self.kept)
+
+    @cached_property
+    def program(self) -> Program:
+        """The smaller program."""
+        return self.part if self.minorant is None else self.minorant.program(self.part)
+
+    @cached_property
+    def base(self) -> float:
+        """What is added to the values of the smaller program."""
+        if self.minorant is None:
+            return 0.0
+        return self.minorant.base(Curvature(self.part), claim=True)
+
+    def inward(self, model: Model) -> Model:
+        """A model, all of whose features are kept, as one of the smaller program."""
+        b = model.b if self.minorant is None else 0.0
+        return replace(model, w=model.w[self.kept], b=b, value=model.value - self.base)
+
+    def outward(self, model: Model) -> Model:
+        """A model of the smaller program as one of the whole."""
+        if self.minorant is None:
+            return on_all(model, self.kept, self.whole.m)
+        return refit(self.whole, self.kept[model.support])

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import forced_bounds
-from sparsebounds.certificates import Tree, nodes_bound, removal_bound, tree_bound
+from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import Minimization, SearchProgress
-from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
+from sparsebounds.exact.reduction import Reduction, bounder_of, kept_without, require_time
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -54,7 +54,8 @@ def proof_of(
     if lower is None:
         with np.errstate(all="ignore"):
             lower = tree_bound(program, state.tree, claim=True)
-    model = on_all(state.model, state.tree.kept, program.m)
+    tree = state.tree
+    model = Reduction(program, tree.kept, tree.removal, tree.minorant).outward(state.model)
     return Proof(
         model=model if other is None or model.value <= other.value else other,
         tree=state.tree,
@@ -83,28 +84,32 @@ class ExactSearch:
         self._tried = 0
         """Nodes whose proof has been timed."""
 
-        self.removal = relaxed.point.t if saved is None else saved.tree.removal
         if saved is None:
             forced = forced_bounds(program, relaxed.point)
-            self.kept = kept_without(program, forced.features[forced.inside > model.value])
+            kept = kept_without(program, forced.features[forced.inside > model.value])
+            require_time(program, len(kept), deadline)
+            self.reduction = Reduction.at(program, kept, relaxed.point.t)
         else:
-            self.kept = saved.tree.kept
-        require_time(program, len(self.kept), deadline)
-        self.reduced = program.restricted(self.kept)
+            tree = saved.tree
+            require_time(program, len(tree.kept), deadline)
+            self.reduction = Reduction(program, tree.kept, tree.removal, tree.minorant)
+        reduced, base = self.reduction.program, self.reduction.base
         price = self._price(relaxed, model) if saved is None else saved.price
-        bounder = bounder_of(self.reduced, price, deadline.before(scan=2))
+        bounder = bounder_of(reduced, price, deadline.before(scan=2))
 
         def cutoff_at(upper: float) -> float:
-            return upper - MARGIN * tol * max(abs(upper), abs(program.null), program.rounding)
+            size = max(abs(upper + base), abs(program.null), program.rounding)
+            return upper - MARGIN * tol * size
 
-        best = on_kept(model, self.kept) if saved is None else saved.model
-        self.search = Minimization(self.reduced, bounder, best, cutoff_at)
+        best = self.reduction.inward(model) if saved is None else saved.model
+        self.search = Minimization(reduced, bounder, best, cutoff_at)
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
             return
         with np.errstate(all="ignore"):
-            self.search.start(relaxed.w[self.kept], relaxed.b)
+            start = relaxed.w[self.reduction.kept]
+            self.search.start(start, relaxed.b if reduced.fit_intercept else 0.0)
 
     def run(
         self,
@@ -128,7 +133,8 @@ class ExactSearch:
             if checkpoint is not None and checkpoint.due():
                 self._save(checkpoint)
             if report is not None:
-                report(now)
+                base = self.reduction.base
+                report(replace(now, lower=now.lower + base, upper=now.upper + base))
 
         def late() -> bool:
             self._try_proof()
@@ -160,8 +166,9 @@ class ExactSearch:
 
     def _offer(self, model: Model) -> None:
         """Take a model over if it is better and has no feature that is proved out."""
-        if model.value < self.search.incumbent.value and np.isin(model.support, self.kept).all():
-            self.search.incumbent = on_kept(model, self.kept)
+        better = model.value < self.search.incumbent.value + self.reduction.base
+        if better and np.isin(model.support, self.reduction.kept).all():
+            self.search.incumbent = self.reduction.inward(model)
 
     def state(self) -> SearchState:
         """What another search can go on from."""
@@ -169,7 +176,7 @@ class ExactSearch:
         assert search.open is not None
         steps, failures = search.bounder.memory
         return SearchState(
-            tree=search.record.tree(self.kept, self.removal),
+            tree=self._tree(),
             model=search.incumbent,
             open=search.open.nodes,
             places=search.open.places,
@@ -187,20 +194,24 @@ class ExactSearch:
         state = self.state()
         with np.errstate(all="ignore"):
             removal = removal_bound(self.program, state.tree, claim=True)
-            lower = min(removal, self._nodes_bound(state.tree))
+            lower = min(removal, based(self.reduction.base, self._nodes_bound(state.tree)))
         return proof_of(self.program, state, other, lower)
+
+    def _tree(self, splits: int | None = None) -> Tree:
+        tree = self.search.record.tree(self.reduction.kept, self.reduction.removal, splits)
+        return replace(tree, minorant=self.reduction.minorant)
 
     def _nodes_bound(self, tree: Tree) -> float:
         search = self.search
         return nodes_bound(
-            self.reduced, search.bounder.columns, tree, search.record.proved, claim=True
+            search.program, search.bounder.columns, tree, search.record.proved, claim=True
         )
 
     def _try_proof(self) -> None:
         """Prove the first nodes, now and then, to know how long it takes to prove them all."""
         nodes, record = self.search.nodes // 4, self.search.record
         if self.deadline.limited and self._tried < SAMPLE and nodes >= 4 * self._tried:
-            tree = record.tree(self.kept, self.removal, record.whole(nodes // 2))
+            tree = self._tree(record.whole(nodes // 2))
             self._tried = tree.size
             with self.deadline.timed("node", tree.size):
                 self._nodes_bound(tree)

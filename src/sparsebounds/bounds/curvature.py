@@ -1,0 +1,112 @@
+"""The curvature of the squared loss, Q = A^T A, and proofs that it exceeds another matrix.
+
+A are the program's columns times the roots of the weights' shares, centred where there is an
+intercept. Q - diag(d) - R^T R is proved to be positive semidefinite by a Cholesky factorisation in
+floating point, of that matrix less a multiple of the identity that is larger than every rounding
+(Rump, 2006).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.rounding import TINY, gamma
+from sparsebounds.bounds.many import MORE
+from sparsebounds.program import Program
+
+
+class Curvature:
+    """Q of some columns of a program, formed once.
+
+    `columns` are the program's own, all of them, and `gram` is Q in float64; pass them where they
+    are at hand.
+    """
+
+    def __init__(
+        self, program: Program, columns: Vector | None = None, gram: Vector | None = None
+    ) -> None:
+        self.program = program
+        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
+        p = program.F.p
+        self.rows = np.ascontiguousarray(columns.T)
+        self.power = np.square(self.rows) @ p
+        """The squared lengths of the columns, before they are centred."""
+
+        self.centred = self.rows
+        if program.fit_intercept:
+            self.centred = self.rows - (self.rows @ p)[:, None]
+        self.spread = np.square(self.centred) @ p
+        """The diagonal of Q."""
+
+        self._gram = gram
+
+    @staticmethod
+    def known(program: Program) -> bool:
+        """Whether a program has such a curvature, the same everywhere, of columns it knows."""
+        return program.loss.name == "squared" and program.matrix.elementwise
+
+    @property
+    def lengths(self) -> Vector:
+        """The lengths of the columns, before they are centred, rounded up."""
+        lengths: Vector = np.sqrt(self.power) * (1.0 + 2.0 * gamma(self.program.n + 8))
+        return lengths
+
+    @property
+    def gram(self) -> Vector:
+        """Q, in float64."""
+        gram = self.products(np.arange(self.program.m)) if self._gram is None else self._gram
+        self._gram = gram
+        return gram
+
+    def expect(self, entries: int) -> None:
+        """Form all of Q now if so many of its entries will be asked for in all."""
+        if entries > self.program.m**2:
+            _ = self.gram
+
+    def part(self, live: Index) -> Vector:
+        """Q on some of the features."""
+        if self._gram is None:
+            return self.products(live)
+        part: Vector = self._gram.ravel().take(live[:, None] * self._gram.shape[1] + live)
+        return part
+
+    def products(self, live: Index) -> Vector:
+        """Q on some of the features, from their columns."""
+        scaled = self.centred[live] * np.sqrt(self.program.F.p)
+        products: Vector = scaled @ scaled.T
+        return products
+
+    def units(self, live: Index, d: Vector) -> Vector:
+        """Powers of 2 that take the diagonal to about 1, exactly: units do not matter."""
+        size = self.spread[live] + np.abs(d)
+        return np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
+
+    def room(self, live: Index, d: Vector, unit: Vector) -> float:
+        """More than the rounding of Q - diag(d) - R^T R and of its factorisation, in those units.
+
+        R is square, and the trace of R^T R at most twice that of Q + diag(|d|).
+        """
+        n, count, square = self.program.n, len(live), np.square(unit)
+        trace = float(np.sum(self.power[live] * square)) * MORE
+        total = float(np.sum((self.spread[live] + np.abs(d)) * square)) * MORE
+        # Products and sums of n terms, centring, roots, the entries themselves, underflow.
+        room = 4.0 * gamma(n + 32) * trace + (n + 8) * TINY * float(np.sum(square))
+        return room + 8.0 * gamma(count + 32) * (total + trace) + count * TINY
+
+    def exceeds(self, live: Index, d: Vector, spare: float, factor: Vector | None = None) -> bool:
+        """Whether Q - diag(d) - R^T R less `spare` in each unit is proved positive semidefinite."""
+        unit = self.units(live, d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = (self.part(live) * unit * unit[:, None]).T
+            if factor is not None:
+                scaled = factor * unit
+                most = 1.9 * np.sum((self.spread[live] + np.abs(d)) * np.square(unit))
+                if factor.shape != matrix.shape or not np.sum(np.square(scaled)) <= most:
+                    return False
+                matrix = matrix - scaled.T @ scaled
+            np.einsum("ii->i", matrix)[:] -= d * np.square(unit) + spare
+        found, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        # Some versions of LAPACK do not report a pivot of NaN as a failure.
+        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(found))))

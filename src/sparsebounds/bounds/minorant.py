@@ -1,0 +1,109 @@
+"""A small program whose objective lies below that of a larger one, for every model.
+
+For the squared loss, with the intercept minimised out, F(w) = w.Q w/2 - c.w + kappa. Let D be a
+diagonal and R a matrix of few rows with Q - D - R^T R >= spare U^-2 (U a diagonal of units), and s
+a vector of as many rows. With r = c - R^T s
+
+    F(w) - |R w - s|^2/2 - w.D w/2  >=  kappa - |s|^2/2 - sum_j (u_j r_j)^2 / (2 spare)  =  base
+
+for every w, because w.(spare U^-2) w/2 - r.w is at least the last sum. So
+
+    optimum  >=  base + optimum of the program with data (R, s) and the ridge  ridge + D,
+
+which has as many rows as features, no intercept, and a larger ridge: its relaxation is tighter and
+cheaper. A ball |w|^2 <= ball counts by a multiplier eta >= 0 as the ridge eta, and - eta ball/2.
+Features may be left out first, where it is proved that no good model has them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparsebounds._support.array import Vector
+from sparsebounds._support.rounding import TINY, U, gamma, norm_up
+from sparsebounds.bounds.curvature import Curvature
+from sparsebounds.bounds.dual import WIDER
+from sparsebounds.bounds.many import MORE
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Minorant:
+    """The data of the small program: R times the root of its number of rows, s, and the ridge."""
+
+    factor: Vector = field(repr=False)
+    """Its columns: one per feature."""
+
+    target: Vector = field(repr=False)
+    """Its response."""
+
+    ridge: Vector = field(repr=False)
+    """ridge + D (or eta + D), one per feature, > 0."""
+
+    eta: float = 0.0
+    """The multiplier of the ball; 0 where there is none."""
+
+    def program(self, reduced: Program) -> Program:
+        """The small program in the place of `reduced`, the larger one on the same features."""
+        problem = reduced.problem
+        return Program(
+            self.factor,
+            self.target,
+            k=problem.k,
+            l0=problem.l0,
+            ridge=self.ridge,
+            positive=reduced.positive,
+            always=problem.always.tolist(),
+            never=problem.never.tolist(),
+        )
+
+    def base(self, curvature: Curvature, *, claim: bool = False) -> float:
+        """What is to be added to the small program's values; -inf where it is no minorant.
+
+        `curvature` is that of the larger program. With `claim`, it leaves the room for rounding
+        that claims do (`bounds.dual`).
+        """
+        program, wider = curvature.program, WIDER if claim else 1.0
+        own = np.full(program.m, self.eta) if program.ball is not None else program.ridges
+        fits = self.ridge.shape == (program.m,) and self.factor.shape == (program.m, program.m)
+        if not (fits and Curvature.known(program) and self.eta >= 0.0 and np.all(self.ridge > 0)):
+            return -math.inf
+        live, d = np.arange(program.m), np.nextafter(self.ridge - own, np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit = curvature.units(live, d)
+            spare = curvature.room(live, d, unit)
+            root = self.factor / math.sqrt(len(self.factor))
+            if not curvature.exceeds(live, d, (wider + 1.0) * spare, root):
+                return -math.inf
+            base = self._base(curvature, unit, spare, wider)
+        return -math.inf if math.isnan(base) else base
+
+    def _base(self, curvature: Curvature, unit: Vector, spare: float, wider: float) -> float:
+        program, rows = curvature.program, len(self.factor)
+        n, p = program.n, program.F.p
+        target = program.y if program.offset is None else program.y - program.offset
+        mean = float(p @ target) if program.fit_intercept else 0.0
+        rest = target - mean
+        # What `rest` may be off by: a rounding or two, and the mean's own error.
+        off = wider * 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
+        if program.fit_intercept:
+            off = off + wider * 2.0 * gamma(n + 8) * float(p @ np.abs(target))
+        kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - off, 0.0)))
+        kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
+        slope = curvature.centred @ (p * rest)
+        size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
+        unsure = curvature.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
+        inner = self.factor.T @ self.target / rows
+        lengths = np.sqrt(np.sum(np.square(self.factor), axis=0) / rows) * MORE
+        half = norm_up(self.target / math.sqrt(rows)) * MORE
+        unsure = unsure + 8.0 * gamma(rows + 16) * lengths * half + 4.0 * U * np.abs(slope)
+        left = np.abs(slope - inner) + wider * unsure + TINY
+        lost = float(np.sum(np.square(unit * left))) * MORE / (2.0 * spare)
+        gained = 0.5 * half * half * MORE
+        if program.ball is not None:
+            lost += 0.5 * self.eta * program.ball
+        total = abs(kappa) + gained + lost
+        return kappa - gained - lost - wider * 2.0**-48 * total - TINY

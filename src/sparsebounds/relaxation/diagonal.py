@@ -1,0 +1,168 @@
+"""Which diagonal D to move from the squared loss into the ridge, and the minorant that it gives.
+
+L(D), the relaxation's value with Q - D and ridge + D, is concave in D, and (w_j^2/u_j - w_j^2)/2 at
+the relaxed point is a supergradient. Its maximum over {D >= 0, Q - D psd} is approached from
+inside, by Newton steps on L(D) + mu (log det(Q - D) + sum log D_j) with L as it is to first order,
+while mu falls.
+
+For a search that splits, a D that is the best at the root is a poor one: it is 0 on the features
+that the root's relaxation has decided, and their turn comes in the nodes below. `even_diagonal`
+gives all features the same part of their variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._support.array import Vector
+from sparsebounds.bounds import WIDER, Curvature, Minorant
+from sparsebounds.penalties import Penalty
+from sparsebounds.program import Program
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.smooth import GramPart
+
+SPARED = 1e-3
+"""The part of the largest diagonal that is kept back: a singular matrix has no factor."""
+
+START = 0.7
+"""Where the ascent begins: this part of the way to the boundary."""
+
+MOST_VALUES = 40
+"""Relaxations in one ascent at most."""
+
+SETTLED = 1e-4
+"""What the barrier may be off by, relative to the value, where the ascent ends."""
+
+
+def even_diagonal(curvature: Curvature) -> Vector:
+    """The same part of each feature's variance, as much as leaves Q - D positive definite."""
+    spread = curvature.spread
+    root = np.sqrt(np.where(spread > 0.0, spread, 1.0))
+    least = float(np.linalg.eigvalsh(curvature.gram / root / root[:, None])[0])
+    found: Vector = max((1.0 - SPARED) * least, 0.0) * spread
+    return found
+
+
+def best_diagonal(
+    program: Program,
+    smooth: GramPart,
+    curvature: Curvature,
+    start: Vector,
+    enough: Callable[[float], bool],
+    ridge: float | None = None,
+) -> tuple[float, Vector, Vector]:
+    """(value, D, w): nearly the largest value of the relaxation over all D, and where it is.
+
+    `smooth` holds all features of the program, `start` is its relaxed solution, `ridge` stands in
+    for a ball, and a value that is `enough` ends the work.
+    """
+    gram, w = curvature.gram, start
+    penalty, scale = program.penalty(ridge=ridge), abs(program.null)
+    own = program.ridges if ridge is None else np.full(program.m, ridge)
+
+    def relaxed(d: Vector) -> tuple[float, Vector, Vector]:
+        part = smooth.curbed(np.arange(program.m), d)
+        more = penalty.with_ridge(own + d)
+        found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
+        return found.dual, found.best.w, _supergradient(more, found.best.w)
+
+    d = _inner_start(gram, curvature.spread)
+    if d is None:
+        return -math.inf, np.zeros(program.m), w
+    value, w, up = relaxed(d)
+    factor, best = _factor(gram, d), (value, d, w)
+    assert factor is not None
+    mu = max(float(up @ d), 1e-12 * scale) / program.m
+    barrier = _barrier(factor, d)
+    values = 1
+    while values < MOST_VALUES and mu * program.m > SETTLED * abs(best[0]) and not enough(best[0]):
+        inverse = _inverse(factor)
+        slope = up + mu * (1.0 / d - np.diagonal(inverse))
+        hessian = mu * np.square(inverse)
+        np.einsum("ii->i", hessian)[:] += mu / np.square(d)
+        step = lapack.dposv(hessian, slope, lower=1)[1]
+        shrinking = step < 0.0
+        length = float(np.min(-0.9 * d[shrinking] / step[shrinking], initial=1.0))
+        merit, moved, gain = value + mu * barrier, False, 0.0
+        for _ in range(6):
+            trial = d + length * step
+            other = _factor(gram, trial)
+            if other is not None:
+                found, at, towards = relaxed(trial)
+                values += 1
+                gain = found + mu * _barrier(other, trial) - merit
+                if gain > 0.0:
+                    value, w, up, d, factor, moved = found, at, towards, trial, other, True
+                    barrier = _barrier(factor, d)
+                    break
+            length *= 0.4
+        if value > best[0]:
+            best = (value, d, w)
+        if not moved or length < 0.3 or gain < 0.1 * mu * program.m:
+            mu *= 0.35
+    return best
+
+
+def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Minorant | None:
+    """The minorant with this diagonal, or a part of it; None where Q itself is near singular."""
+    program, live = curvature.program, np.arange(curvature.program.m)
+    own = np.full(program.m, eta) if program.ball is not None else program.ridges
+    target = program.y if program.offset is None else program.y - program.offset
+    p = program.F.p
+    slope = curvature.centred @ (p * (target - (float(p @ target) if program.fit_intercept else 0)))
+    for part in (1.0, 1.0 - SPARED, 0.9, 0.5, 0.0):
+        d = part * diagonal
+        unit = curvature.units(live, d)
+        spare = 2.0 * (WIDER + 1.0) * curvature.room(live, d, unit)
+        matrix = np.array(curvature.gram * unit * unit[:, None], order="F")
+        np.einsum("ii->i", matrix)[:] -= d * np.square(unit) + spare
+        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1, clean=1)
+        if failed:
+            continue
+        target_, failed = lapack.dtrtrs(factor, slope * unit, lower=1)
+        if failed or not np.all(np.isfinite(target_)):
+            continue
+        rows = math.sqrt(program.m)
+        return Minorant(np.asfortranarray(factor.T / unit) * rows, target_ * rows, own + d, eta)
+    return None
+
+
+def _supergradient(penalty: Penalty, w: Vector) -> Vector:
+    u = penalty.weights(w)
+    some = u > 0.0
+    found = np.zeros(len(w))
+    found[some] = 0.5 * np.square(w[some]) * (1.0 / u[some] - 1.0)
+    return found
+
+
+def _inner_start(gram: Vector, spread: Vector) -> Vector | None:
+    """The conditional variances 1/diag(Q^-1), scaled into the interior; None where Q is singular."""
+    factor = _factor(gram, np.zeros(len(gram)))
+    if factor is None or np.any(np.square(np.diagonal(factor)) <= 1e-8 * spread):
+        return None
+    inverse = _inverse(factor)
+    variance = 1.0 / np.diagonal(inverse)
+    root = np.sqrt(variance)
+    largest = float(np.linalg.eigvalsh(root[:, None] * inverse * root)[-1])
+    return START / largest * variance
+
+
+def _factor(gram: Vector, d: Vector) -> Vector | None:
+    matrix = np.array(gram, order="F")
+    np.einsum("ii->i", matrix)[:] -= d
+    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    return None if failed else np.asarray(factor)
+
+
+def _inverse(factor: Vector) -> Vector:
+    lower = lapack.dpotri(factor, lower=1)[0]
+    whole: Vector = np.tril(lower) + np.tril(lower, -1).T
+    return whole
+
+
+def _barrier(factor: Vector, d: Vector) -> float:
+    return 2.0 * float(np.sum(np.log(np.diagonal(factor)))) + float(np.sum(np.log(d)))
