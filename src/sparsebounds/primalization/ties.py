@@ -113,7 +113,7 @@ def cheapest_weights(program: Program, w: Vector) -> Vector:
         beta = np.sqrt(2.0 * program.prices)
         length = np.where(program.always, 0.0, np.abs(w))
         room = program.ball - float(np.sum(w[program.always] ** 2))
-        ridge = max(_ball_slope(length, beta, room), 1e-150) ** -2.0
+        ridge = min(max(_ball_slope(length, beta, room), 1e-150), 1e150) ** -2.0
     return program.penalty(ridge=ridge).weights(w)
 
 
