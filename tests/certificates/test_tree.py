@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
+from sparsebounds.bounds import Minorant
 from sparsebounds.certificates import Certificate
 from sparsebounds.certificates.tree import Tree
 from sparsebounds.datasets import make_correlated
@@ -33,8 +34,14 @@ def test_saved_trees_are_verified(certificate: Certificate, tmp_path: Path) -> N
     assert verdict.ok
     assert verdict.lower >= certificate.lower == pytest.approx(verdict.lower, rel=1e-11)
     assert verdict.upper <= certificate.upper == pytest.approx(verdict.upper, rel=1e-12)
-    for name in Tree.__dataclass_fields__:
+    assert loaded.tree is not None
+    assert certificate.tree is not None
+    for name in Tree.__dataclass_fields__.keys() - {"minorant", "shifts"}:
         assert np.array_equal(getattr(loaded.tree, name), getattr(certificate.tree, name)), name
+    assert loaded.tree.shifts.keys() == certificate.tree.shifts.keys()
+    for name in Minorant.__dataclass_fields__:
+        stored, made = (getattr(tree.minorant, name) for tree in (loaded.tree, certificate.tree))
+        assert np.array_equal(stored, made), name
 
 
 def test_other_data_are_refused(certificate: Certificate) -> None:

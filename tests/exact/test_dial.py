@@ -23,17 +23,22 @@ def test_slacks_are_prices_left_to_prove(terms: dict[str, float]) -> None:
     program = Program(DATA.X, DATA.y, ridge=0.05, **terms)  # type: ignore[arg-type]
     relaxed = relax(program)
     model = Search(program, relaxed).run()
-    search = ExactSearch(program, relaxed, model, 1e-4).search
+    exact = ExactSearch(program, relaxed, model, 1e-4)
+    search, small, base = exact.search, exact.reduction.program, exact.reduction.base
     found, price = search.outlook, search.bounder.price
     assert price == pytest.approx(terms.get("l0", relaxed.l0_multiplier))
     # A node that stays open is bounded to a tenth of a price.
-    assert found.root == pytest.approx((model.value - relaxed.lower) / price, abs=0.1)
+    root = relax(small).lower + base
+    assert root > relaxed.lower
+    assert found.root == pytest.approx((model.value - root) / price, abs=0.1)
     if program.k is not None:
         assert math.isnan(found.inside)
         assert found.supports == sum(math.comb(search.program.m, size) for size in range(6))
         return
-    inside = relax(Program(DATA.X, DATA.y, ridge=0.05, always=model.support, **terms))  # type: ignore[arg-type]
-    paid = 0.1 * len(model.support)
+    places = np.searchsorted(exact.reduction.kept, model.support)
+    posed = {"ridge": small.ridge, "always": places, **terms}
+    inside = relax(Program(small.matrix.columns(np.arange(small.m)), small.y, **posed))
+    paid = 0.1 * len(model.support) + base
     assert found.inside == pytest.approx((model.value - inside.value - paid) / price, abs=0.1)
     assert found.inside <= found.root + 0.1
     assert found.supports == 2.0**search.program.m

@@ -133,7 +133,6 @@ def test_its_search_goes_on(tmp_path: Path) -> None:
     found = sb.solve(X, y, l0=0.15, ridge=0.01, exact=True, checkpoint=file)
     afresh = sb.solve(X, y, l0=0.15, ridge=0.01, exact=True)
     assert found.status == "optimal"
-    assert found.stats.nodes == afresh.stats.nodes
     assert found.upper == pytest.approx(afresh.upper, rel=1e-12)
     assert found.certificate.verify(X, y)
 

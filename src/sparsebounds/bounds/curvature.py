@@ -30,15 +30,15 @@ class Curvature:
         self.program = program
         columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
         p = program.F.p
-        self.rows = np.ascontiguousarray(columns.T)
-        self.power = np.square(self.rows) @ p
-        """The squared lengths of the columns, before they are centred."""
+        self.rows = self.centred = np.ascontiguousarray(columns.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.power = np.square(self.rows) @ p
+            """The squared lengths of the columns, before they are centred."""
 
-        self.centred = self.rows
-        if program.fit_intercept:
-            self.centred = self.rows - (self.rows @ p)[:, None]
-        self.spread = np.square(self.centred) @ p
-        """The diagonal of Q."""
+            if program.fit_intercept:
+                self.centred = self.rows - (self.rows @ p)[:, None]
+            self.spread = np.square(self.centred) @ p
+            """The diagonal of Q."""
 
         self._gram = gram
 
@@ -83,6 +83,7 @@ class Curvature:
         size = self.spread[live] + np.abs(d)
         return np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def room(self, live: Index, d: Vector, unit: Vector) -> float:
         """More than the rounding of Q - diag(d) - R^T R and of its factorisation, in those units.
 

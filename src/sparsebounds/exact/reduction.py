@@ -3,6 +3,7 @@ curvature moved into the ridge where that is possible (`bounds.minorant`)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -77,7 +78,10 @@ class Reduction:
         if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved:
             return found
         curvature = Curvature(found.part)
-        return replace(found, minorant=minorant_at(curvature, even_diagonal(curvature)))
+        if not np.all(np.isfinite(curvature.gram)):
+            return found
+        small = replace(found, minorant=minorant_at(curvature, even_diagonal(curvature)))
+        return small if math.isfinite(small.base) else found
 
     @property
     def curved(self) -> bool:

@@ -115,7 +115,8 @@ def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Min
     p = program.F.p
     slope = curvature.centred @ (p * (target - (float(p @ target) if program.fit_intercept else 0)))
     for part in (1.0, 1.0 - SPARED, 0.9, 0.5, 0.0):
-        d = part * diagonal
+        ridge = own + part * diagonal
+        d = np.nextafter(ridge - own, np.inf)
         unit = curvature.units(live, d)
         spare = 2.0 * (WIDER + 1.0) * curvature.room(live, d, unit)
         matrix = np.array(curvature.gram * unit * unit[:, None], order="F")
@@ -127,7 +128,7 @@ def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Min
         if failed or not np.all(np.isfinite(target_)):
             continue
         rows = math.sqrt(program.m)
-        return Minorant(np.asfortranarray(factor.T / unit) * rows, target_ * rows, own + d, eta)
+        return Minorant(np.asfortranarray(factor.T / unit) * rows, target_ * rows, ridge, eta)
     return None
 
 
@@ -140,7 +141,7 @@ def _supergradient(penalty: Penalty, w: Vector) -> Vector:
 
 
 def _inner_start(gram: Vector, spread: Vector) -> Vector | None:
-    """The conditional variances 1/diag(Q^-1), scaled into the interior; None where Q is singular."""
+    """Conditional variances 1/diag(Q^-1), scaled into the interior; None where Q is singular."""
     factor = _factor(gram, np.zeros(len(gram)))
     if factor is None or np.any(np.square(np.diagonal(factor)) <= 1e-8 * spread):
         return None
