@@ -38,6 +38,7 @@ SETTLED = 1e-4
 """What the barrier may be off by, relative to the value, where the ascent ends."""
 
 
+@np.errstate(all="ignore")
 def even_diagonal(curvature: Curvature) -> Vector:
     """The same part of each feature's variance, as much as leaves Q - D positive definite."""
     spread = curvature.spread
@@ -47,6 +48,7 @@ def even_diagonal(curvature: Curvature) -> Vector:
     return found
 
 
+@np.errstate(all="ignore")
 def best_diagonal(
     program: Program,
     smooth: GramPart,
@@ -107,6 +109,7 @@ def best_diagonal(
     return best
 
 
+@np.errstate(all="ignore")
 def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Minorant | None:
     """The minorant with this diagonal, or a part of it; None where Q itself is near singular."""
     program, live = curvature.program, np.arange(curvature.program.m)
