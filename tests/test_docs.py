@@ -27,7 +27,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsebounds
-from sparsebounds.cli import app
+from sparsebounds.cli import _output, app
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -189,6 +189,7 @@ def test_page_does_what_it_says(
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for name, value in PLAIN.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(_output.console, "_width", int(PLAIN["COLUMNS"]))  # read at its making
     here = False
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "python":
