@@ -1,28 +1,30 @@
 # Every target makes the environment it needs; the second time nothing is installed.
-# Another interpreter: make PYTHON=python3.12 test
+# Another interpreter has an environment of its own: make PYTHON=python3.13 test
 
 PYTHON ?= python3
-VENV   := .venv
+VENV   := .venv$(addprefix -,$(filter-out python3 python,$(notdir $(PYTHON))))
 BIN    := $(VENV)/bin
 BENCH  := .venv-bench
+OLDEST := .venv-minimum$(VENV:.venv%=%)
 
 # pytest-xdist processes; one BLAS thread in each, or they would compete for the cores.
 JOBS   ?= 2
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # SCIPY_ARRAY_API: without it scikit-learn skips its checks of other libraries' arrays.
-PYTEST  = $(SINGLE) SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+PYTEST := -m pytest -n $(JOBS) --dist loadgroup
+TESTING := $(SINGLE) SCIPY_ARRAY_API=1
 
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 # What an installation depends on: dependencies, and the version in its metadata.
 SOURCES := pyproject.toml src/sparsebounds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-long lint bench reproduce clean
+.PHONY: help demo develop test test-long test-minimum lint bench reproduce clean
 .NOTPARALLEL:  # one pip at a time in an environment
 .DELETE_ON_ERROR:
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.base  ## a first look: solves a small problem and proves how good the answer is
 	@$(BIN)/sparsebounds demo
@@ -30,10 +32,13 @@ demo: $(VENV)/.base  ## a first look: solves a small problem and proves how good
 develop: $(VENV)/.test $(VENV)/.lint  ## .venv with all that work on the code needs
 
 test: $(VENV)/.test  ## the tests, in two processes
-	$(PYTEST)
+	$(TESTING) $(BIN)/python $(PYTEST)
 
-test-long: $(VENV)/.test  ## all tests, the long ones too, with many more random examples
-	SPARSEBOUNDS_LONG=1 $(PYTEST) -m ""
+test-long: $(VENV)/.test  ## the tests with many more random examples
+	SPARSEBOUNDS_LONG=1 $(TESTING) $(BIN)/python $(PYTEST)
+
+test-minimum: $(OLDEST)/.test  ## the tests with the oldest versions that pyproject.toml allows
+	$(TESTING) $(OLDEST)/bin/python $(PYTEST)
 
 lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
 	$(BIN)/ruff check .
@@ -50,7 +55,7 @@ reproduce: $(VENV)/.plot  ## the paper's experiments, tables and figures, into e
 	$(SINGLE) $(BIN)/sparsebounds reproduce all --out experiments
 
 clean:  ## removes all that these targets made, the environments included
-	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-python* .venv-minimum* $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call make_venv,directory): an environment, unless a working one is there.
@@ -71,6 +76,14 @@ $(VENV)/.base: $(SOURCES)
 $(VENV)/.test $(VENV)/.lint $(VENV)/.plot: $(VENV)/.%: $(VENV)/.base
 	@echo "Installing what '$*' needs into $(VENV) ..."
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[$*]'
+	@touch $@
+
+$(OLDEST)/.test: $(SOURCES)
+	$(call make_venv,$(OLDEST))
+	@echo "Installing the oldest versions that pyproject.toml allows into $(OLDEST) ..."
+	@$(OLDEST)/bin/python $(PIP_INSTALL) uv
+	@$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --upgrade \
+	  --resolution lowest-direct --editable '.[test]'
 	@touch $@
 
 $(BENCH)/.bench: $(SOURCES)

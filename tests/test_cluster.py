@@ -30,6 +30,7 @@ distributed = pytest.importorskip("distributed")
 # One pytest process has the cluster.
 pytestmark = pytest.mark.xdist_group("cluster")
 
+RELEASE = tuple(map(int, distributed.__version__.split(".")[:2]))
 FORMS = get_args(Form)
 LOSSES = ("squared", "logistic", "huber", "poisson", "squared_hinge")
 QUIET = {
@@ -77,6 +78,9 @@ def current(shared: Any) -> Iterator[Any]:
 @pytest.fixture
 def mortal() -> Iterator[Any]:
     """A cluster of one's own."""
+    if RELEASE < (2026, 8):
+        # The work goes on, but the cluster that is to close waits for the worker for ever.
+        pytest.skip("distributed before 2026.8 cannot start a killed worker again")
     with cluster() as client, client.as_current(), dask.config.set(scheduler=client):
         yield client
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import LONG
 
 from sparsebounds._support.checkpoint import CHECKSUM, _checksum
 from sparsebounds._support.errors import InputError
@@ -151,12 +152,12 @@ def test_damaged_searches(name: str, tmp_path: Path) -> None:
         assert found.certificate.verify(X, program.y).ok
         return True
 
-    for _ in range(30):
+    for _ in range(30 if LONG else 15):
         file.write_bytes(broken(content, rng))
         taken += check()
-    assert taken <= 10  # a time stamp of the archive, say
+    assert taken <= 5  # a time stamp of the archive, say
     keep = {"format", "data", "problem", "tol"}
-    for _ in range(30 if name == "k+ball" else 60):
+    for _ in range(60 if LONG else 20):
         np.savez(file, **forged(arrays, rng, keep))
         taken += check()
     assert taken >= 5
@@ -190,12 +191,12 @@ def test_damaged_paths(name: str, tmp_path: Path) -> None:
             assert value == pytest.approx(point.upper, rel=1e-9)
         return True
 
-    for _ in range(20):
+    for _ in range(20 if LONG else 10):
         file.write_bytes(broken(content, rng))
         taken += check()
-    assert taken <= 8
+    assert taken <= 4
     keep = {"format", "data", "problem", "grid", "tol", "stop", "exact"}
-    for _ in range(60):
+    for _ in range(60 if LONG else 30):
         np.savez(file, **forged(arrays, rng, keep))
         taken += check()
     assert taken >= 5

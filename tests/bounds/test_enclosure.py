@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import LONG
 
 import sparsebounds as sb
 from sparsebounds.bounds import dual_point_at, enclosed, objective_up, tighter_box
@@ -195,8 +196,17 @@ def _random_models(
     return found
 
 
-@pytest.mark.parametrize("chunks", [(2, -1), (-1, 1), (2, 2)])
-@pytest.mark.parametrize(("loss", "form", "intercept"), CASES[::9])
+CHUNKS = [(2, -1), (-1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("loss", "form", "intercept", "chunks"),
+    [
+        (*case, chunks)
+        for i, case in enumerate(CASES[::9])
+        for chunks in (CHUNKS if LONG else [CHUNKS[i % 3]])
+    ],
+)
 def test_boxes_of_data_read_by_blocks(
     loss: str, form: Form, intercept: bool, chunks: tuple[int, int]
 ) -> None:

@@ -69,9 +69,9 @@ def check_list(
 
 
 def small_program(seed: int, loss: str, form: Form) -> Program:
-    """Six correlated columns."""
+    """Five correlated columns."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(20, 6)) + rng.normal(size=(20, 1))
+    X = rng.normal(size=(20, 5)) + rng.normal(size=(20, 1))
     signal = X[:, :3] @ rng.normal(size=3) + rng.normal(size=20)
     y = signal
     if loss == "poisson":

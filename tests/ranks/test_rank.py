@@ -70,16 +70,14 @@ def case(form: Form, loss: str, seed: int) -> tuple[Program, sb.RankBounds, floa
     return program, sb.rank_bounds(program), brute_force(program).value
 
 
-every_case = pytest.mark.parametrize(
-    ("form", "loss", "seed"),
-    [
-        (form, loss, seed)
-        for i, form in enumerate(FORMS)
-        for j, loss in enumerate(("squared", "logistic"))
-        for seed in (range(5) if LONG else {(i + 2 * j) % 5, (i + 2 * j + 3) % 5})
-    ],
-)
+CASES: list[tuple[Form, str, int]] = [
+    (form, loss, seed)
+    for i, form in enumerate(FORMS)
+    for j, loss in enumerate(("squared", "logistic"))
+    for seed in (range(5) if LONG else {(i + 2 * j) % 5, (i + 2 * j + 3) % 5})
+]
 """Every form with either loss, every rank, with and without an intercept."""
+every_case = pytest.mark.parametrize(("form", "loss", "seed"), CASES)
 
 
 # Every row is a pair of bounds.
@@ -146,9 +144,7 @@ def test_awkward_programs(seed: int, form: Form, intercept: bool) -> None:
 # The paper's numbers, and what is sharper.
 
 
-@pytest.mark.parametrize("form", ["k+ball", "l0+ball"])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("form", "loss", "seed"), [case for case in CASES if "ball" in case[0]])
 def test_never_wider_than_the_valid_part_of_the_paper(form: Form, loss: str, seed: int) -> None:
     """lower >= sharp_lower >= stated_lower: sqrt(S_j) is a norm, and S_j a part of the whole."""
     program, bounds, optimum = case(form, loss, seed)

@@ -43,7 +43,7 @@ class ParquetStorage(Storage):
     def take(self, rows: slice, index: Index) -> Block:
         import polars.selectors as cs
 
-        # polars gives each column once. By number, because it reads '*' and '^...$' as patterns.
+        # polars gives each column once; by number, as names like '*' and '^...$' are patterns.
         once, places = np.unique(index, return_inverse=True)
         wanted = self._scan.select(cs.by_index(once.tolist()).cast(self._kind))
         frame = wanted.slice(rows.start, rows.stop - rows.start).collect()
