@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from array_api_compat import is_array_api_obj
 
 from sparsebounds._support.array import Mask, Vector, to_numpy
 from sparsebounds._support.errors import InputError, InputTypeError
+
+Exact: TypeAlias = bool | Literal["auto"]
+"""How far to search: to the end, not at all, or for a bounded amount of work."""
 
 LARGEST = 1e150
 """Numbers beyond this overflow when squared."""
@@ -73,6 +76,12 @@ def check_node_limit(node_limit: Any) -> None:
     """A node limit is None or a number >= 1."""
     if node_limit is not None and not (isinstance(node_limit, Real) and float(node_limit) >= 1):
         raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+
+
+def check_exact(exact: Any) -> None:
+    """True, False or "auto"."""
+    if not isinstance(exact, (bool, np.bool_)) and not (isinstance(exact, str) and exact == "auto"):
+        raise InputError(f"exact={exact!r} must be True, False or 'auto'.")
 
 
 def check_time_limit(time_limit: Any) -> None:

@@ -123,6 +123,26 @@ class Tree:
     minorant: Minorant | None = field(default=None, repr=False)
     """The program that all nodes are about, in the place of the one on the features kept."""
 
+    @classmethod
+    def root(
+        cls, kept: Index, removal: Vector, support: Index, values: Vector, minorant: Minorant
+    ) -> Tree:
+        """The tree of one node, whose dual vector comes from these coefficients."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            kept=kept,
+            removal=removal,
+            parent=none,
+            feature=none,
+            counts=np.array([len(support)]),
+            support=support.astype(np.int32),
+            values=values,
+            intercept=np.zeros(1),
+            fixed_counts=np.zeros(1, dtype=np.int64),
+            fixed=none,
+            minorant=minorant,
+        )
+
     def reduced(self, program: Program) -> Program:
         """The program that the nodes are about."""
         part = program.restricted(self.kept)

@@ -159,6 +159,13 @@ class ExactSearch:
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
 
+    def nodes_for(self, effort: float) -> int:
+        """About how many nodes take so many operations; at least one."""
+        program = self.search.program
+        # A node takes some steps of Newton's method, on a Gram matrix or on all rows.
+        rows = 0.0 if program.loss.name == "squared" else 20.0 * program.n
+        return max(1, int(effort / (1e6 + (10.0 * program.m + rows) * program.m)))
+
     @property
     def open(self) -> int:
         """Nodes left."""

@@ -16,7 +16,7 @@ from sparsebounds.bounds import (
     enclosed,
     objective_up,
 )
-from sparsebounds.certificates import Certificate, Leaf, leaf_claim
+from sparsebounds.certificates import Certificate, Leaf, Tree, leaf_claim
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 
@@ -42,6 +42,11 @@ def certificate_from(
         points.append(dual_point_at(convex, np.zeros(program.n), np.zeros(program.m)))
     lower, duals, leaves = best_leaves(convex, points)
     return Certificate.build(program, duals, leaves, model.w, model.b, lower=lower, boxes=boxes)
+
+
+def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certificate:
+    """The certificate of a tree that may claim `lower`, with the model's upper side."""
+    return Certificate.build(program, (), (), model.w, model.b, lower=lower, tree=tree)
 
 
 def claimed_box(program: Program, model: Model, boxes: Sequence[Vector]) -> Program:

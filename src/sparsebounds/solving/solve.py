@@ -5,7 +5,9 @@ model      supports that the relaxation suggests, refitted, improved by exchange
 screen     features that every best model has, or none. Relaxing again with these fixed would not
            raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
            screening fixes only features that the relaxed solution has at 0 or 1 already
-search     on request, branch and bound over the features that are left in doubt
+shift      for the squared loss, curvature moved into the ridge: a tighter relaxation
+search     branch and bound over the features that are left in doubt: for a bounded amount of work,
+           or on request to the end
 certify    leaves that cover every support; with a price l0, one dual vector for each of two
            ranges of cardinality
 """
@@ -22,17 +24,34 @@ import numpy as np
 
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.validate import check_callback, check_node_limit, check_tolerance
+from sparsebounds._support.validate import (
+    Exact,
+    check_callback,
+    check_exact,
+    check_node_limit,
+    check_tolerance,
+)
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
-from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, proof_of
-from sparsebounds.models import Search, as_returned
+from sparsebounds.exact import (
+    Checkpoint,
+    ExactSearch,
+    Proof,
+    SearchProgress,
+    proof_of,
+    root_proof,
+)
+from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
+from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
 from sparsebounds.solving.nonconvex import solve_nonconvex
-from sparsebounds.solving.proof import certificate_from
+from sparsebounds.solving.proof import certificate_from, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
+
+EFFORT = 6e8
+"""Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
+answers do not depend on the machine."""
 
 CLOSED = 0.01
 """Part of the tolerance at which the search for better models ends: there is nothing to gain."""
@@ -44,7 +63,7 @@ def solve(
     y: Any,
     *,
     tol: float = 1e-4,
-    exact: bool = False,
+    exact: Exact = "auto",
     time_limit: float | None = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -54,7 +73,8 @@ def solve(
     """The best sparse model found, with a proved lower bound on the best possible.
 
     Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
-    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes;
+    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes: "auto"
+    searches for a bounded amount of work, False not at all, True to the end;
     `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
     and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
     with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
@@ -78,7 +98,7 @@ def solve_program(
     program: Program,
     tol: float = 1e-4,
     *,
-    exact: bool = False,
+    exact: Exact = "auto",
     time_limit: Limit = None,
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -89,12 +109,14 @@ def solve_program(
     check_tolerance(tol)
     check_callback(callback)
     check_node_limit(node_limit)
-    if checkpoint is not None and not exact:
+    check_exact(exact)
+    to_the_end = exact is True
+    if checkpoint is not None and not to_the_end:
         raise InputError(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
     if not program.loss.convex:
-        if exact:
+        if to_the_end:
             program.require_convex("exact=True")
         return solve_nonconvex(program, tol, deadline, callback=callback)
     halfway, first_pass = deadline.part(0.5), program.matrix.passes
@@ -112,28 +134,33 @@ def solve_program(
         models = Search(program, relaxed, deadline=deadline)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
         # An exact search comes back for more models when it turns out to be a long one.
-        found = models.quick(goal) if exact else models.run(goal)
+        found = models.quick(goal) if to_the_end else models.run(goal)
         model, coef, intercept = as_returned(program, found)
         # The two further relaxations wait where a search is likely to prove more.
         relaxations = [relaxed]
-        if not exact:
+        if not to_the_end:
             relaxations = dual_points(program, relaxed, time_limit=deadline)
         points = [each.point for each in relaxations]
         steps = sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
+        if saved is None and not models.interrupted:
+            certificate = _with_root(program, relaxed, model, certificate, tol, deadline)
         nodes, unfinished = 0, ""
-        wide = program.relative(certificate.gap, certificate.upper) > tol
+        wide = _wide(program, certificate, tol)
         proof: Proof | None = None
         # Without any feature there is nothing to search.
-        if exact and wide and not program.never.all():
+        if exact and wide and not program.never.all() and not models.interrupted:
+            most = math.inf if node_limit is None else node_limit
             try:
                 search = ExactSearch(program, relaxed, model, tol, saved, deadline)
+                if not to_the_end:
+                    most = min(most, search.nodes_for(EFFORT))
                 proof = search.run(
                     lambda: models.interrupted,
-                    math.inf if node_limit is None else node_limit,
+                    most,
                     callback,
                     file,
-                    lambda: models.run(goal),
+                    (lambda: models.run(goal)) if to_the_end else None,
                     halfway.late,
                 )
             except TimeUp:
@@ -144,14 +171,14 @@ def solve_program(
             model, coef, intercept = as_returned(program, proof.model)
             if program.relative(model.value - proof.lower, model.value) > tol:
                 unfinished = _why_unfinished(proof)
-                if not models.interrupted:
+                if to_the_end and not models.interrupted:
                     others = dual_points(program, relaxed, time_limit=deadline)
                     points = [each.point for each in others]
-            certificate = certificate_from(program, points, model)
-            if proof.lower >= certificate.lower:
-                certificate = Certificate.build(
-                    program, (), (), model.w, model.b, lower=proof.lower, tree=proof.tree
-                )
+            best = certificate_from(program, points, model)
+            for tree, lower in ((certificate.tree, certificate.lower), (proof.tree, proof.lower)):
+                if tree is not None and lower >= best.lower:
+                    best = with_tree(program, model, tree, lower)
+            certificate = best
         if wide and not unfinished and (relaxed.interrupted or models.interrupted):
             unfinished = " The search was interrupted: a longer one may find a better model."
         screened = screen_at(program, relaxed.point, model.value)
@@ -165,6 +192,28 @@ def solve_program(
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
     )
+
+
+def _wide(program: Program, certificate: Certificate, tol: float) -> bool:
+    return program.relative(certificate.gap, certificate.upper) > tol
+
+
+def _with_root(
+    program: Program,
+    relaxed: Relaxation,
+    model: Model,
+    certificate: Certificate,
+    tol: float,
+    deadline: Deadline,
+) -> Certificate:
+    """The certificate, or a better one with curvature moved into the ridge."""
+    if not _wide(program, certificate, tol):
+        return certificate
+    goal = model.value - 0.5 * tol * max(abs(model.value), abs(program.null))
+    proof = root_proof(program, relaxed, model, goal, deadline)
+    if proof is None or proof.lower <= certificate.lower:
+        return certificate
+    return with_tree(program, model, proof.tree, proof.lower)
 
 
 def _why_unfinished(proof: Proof) -> str:

@@ -1,0 +1,85 @@
+"""The bound at the root with the best diagonal moved into the ridge: a tree of one node.
+
+It takes a few relaxations on the features that the first one leaves, and no search.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._support.array import HOST, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds.bounds import Curvature, forced_bounds
+from sparsebounds.certificates import Tree, tree_bound
+from sparsebounds.exact.reduction import FEW, MOST, Reduction, kept_without
+from sparsebounds.models import Model
+from sparsebounds.program import Program
+from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minorant_at, newton
+
+INACTIVE = 1e-9
+"""A multiplier of the ball below this, next to the least curvature of a column, counts as 0."""
+
+
+@dataclass(frozen=True)
+class RootProof:
+    """The tree of one node, and the bound that it may claim."""
+
+    tree: Tree
+    lower: float
+
+
+# Overflow far from the solution is an infinite value, not news for the user.
+@np.errstate(all="ignore")
+def root_proof(
+    program: Program, relaxed: Relaxation, model: Model, goal: float, deadline: Deadline = NEVER
+) -> RootProof | None:
+    """The bound that a diagonal proves, as near to `goal` as it comes.
+
+    None where there is no curvature to move, or no time.
+    """
+    if not Curvature.known(program) or program.never.all():
+        return None
+    forced = forced_bounds(program, relaxed.point)
+    kept = kept_without(program, forced.features[forced.inside > model.value])
+    count = len(kept)
+    if count > MOST or count > FEW * program.n:
+        return None
+    # Forming the curvature, and factoring it a few times.
+    work = math.fsum((program.n * count**2, 40.0 * count**3))
+    if deadline.late(scan=4.0 * count / program.m, product=work):
+        return None
+    reduction = Reduction(program, kept, relaxed.point.t)
+    part = reduction.part
+    smooth = GramPart(part, HOST)
+    smooth.add(part.matrix.columns(np.arange(count)))
+    curvature = Curvature(part, gram=smooth.gram)
+    eta = None if program.ball is None else relaxed.eta
+    if eta is not None and not eta > INACTIVE * float(np.max(curvature.spread, initial=0.0)):
+        return None
+    value, diagonal, w = best_diagonal(
+        part, smooth, curvature, relaxed.w[kept], lambda bound: bound >= goal, eta
+    )
+    if not value > relaxed.lower:
+        return None
+    minorant = minorant_at(curvature, diagonal, eta or 0.0)
+    if minorant is None:
+        return None
+    small = minorant.program(part)
+    w = _settled(small, w)
+    support = np.flatnonzero(w)
+    tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
+    lower = tree_bound(program, tree, claim=True)
+    return RootProof(tree, lower) if lower > relaxed.lower else None
+
+
+def _settled(small: Program, w: Vector) -> Vector:
+    """The relaxed solution of the small program, from one nearby."""
+    smooth = GramPart(small, HOST)
+    smooth.add(small.matrix.columns(np.arange(small.m)))
+    scale = abs(small.null)
+    return newton(
+        smooth, small.penalty(), smooth.at(w, 0.0), 1e-9 * scale, scale, most_steps=100
+    ).best.w
