@@ -17,7 +17,7 @@ from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import RidgeBounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import even_diagonal, minorant_at, smooth_part
+from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
 
 MOST = 1000
 """Features of which a minorant is made at most: it takes the cube of their number."""
@@ -73,14 +73,17 @@ class Reduction:
 
     @classmethod
     def at(cls, whole: Program, kept: Index, removal: Vector) -> Reduction:
-        """On the features kept, with an even part of their curvature in the ridge."""
+        """On the features kept, with a part of their curvature in the ridge."""
         found = cls(whole, kept, removal)
         if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved:
             return found
         curvature = Curvature(found.part)
         if not np.all(np.isfinite(curvature.gram)):
             return found
-        small = replace(found, minorant=minorant_at(curvature, even_diagonal(curvature)))
+        diagonal = central_diagonal(curvature, found.part.ridges)
+        if diagonal is None:
+            return found
+        small = replace(found, minorant=minorant_at(curvature, diagonal))
         return small if math.isfinite(small.base) else found
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparsebounds.relaxation.ball import solve_ball as solve_ball
 from sparsebounds.relaxation.cardinality import dual_points
 from sparsebounds.relaxation.diagonal import best_diagonal as best_diagonal
-from sparsebounds.relaxation.diagonal import even_diagonal as even_diagonal
+from sparsebounds.relaxation.diagonal import central_diagonal as central_diagonal
 from sparsebounds.relaxation.diagonal import minorant_at as minorant_at
 from sparsebounds.relaxation.newton import newton as newton
 from sparsebounds.relaxation.newton import newton_point as newton_point

@@ -6,14 +6,18 @@ inside, by Newton steps on L(D) + mu (log det(Q - D) + sum log D_j) with L as it
 while mu falls.
 
 For a search that splits, a D that is the best at the root is a poor one: it is 0 on the features
-that the root's relaxation has decided, and their turn comes in the nodes below. `even_diagonal`
-gives all features the same part of their variance.
+that the root's relaxation has decided, and their turn comes in the nodes below. There the maximum
+of log det(Q - D) + sum log D_j serves, scaled to the boundary: all features have their share.
+
+Features lend a part of their own ridge to Q, so that D_j may be a little below 0: data of dependent
+columns have room then. Features always in have no relaxation to tighten, and lend most of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
@@ -31,6 +35,15 @@ SPARED = 1e-3
 START = 0.7
 """Where the ascent begins: this part of the way to the boundary."""
 
+LENT, LENT_INSIDE = 0.1, 0.9
+"""The part of its ridge that a feature lends, and one that is always in."""
+
+SINGULAR = 1e-9
+"""A pivot this small next to its diagonal entry is that of a singular matrix."""
+
+MOST_STEPS = 30
+"""Newton steps to the centre at most."""
+
 MOST_VALUES = 40
 """Relaxations in one ascent at most."""
 
@@ -38,14 +51,64 @@ SETTLED = 1e-4
 """What the barrier may be off by, relative to the value, where the ascent ends."""
 
 
+@dataclass(frozen=True)
+class Room:
+    """Q with what features lend to it, in which diagonals D + lent > 0 are sought."""
+
+    gram: Vector
+    lent: Vector
+
+    @classmethod
+    def of(cls, curvature: Curvature, own: Vector) -> Room:
+        """`own` is the ridge of each feature."""
+        lent = np.where(curvature.program.always, LENT_INSIDE, LENT) * own
+        return cls(curvature.gram + np.diag(lent), lent)
+
+    def start(self) -> Vector | None:
+        """Conditional variances 1/diag(Q^-1), on the boundary; None where Q is singular."""
+        factor = self.factor(np.zeros(len(self.lent)))
+        if factor is None:
+            return None
+        pivots = np.square(np.diagonal(factor))
+        if np.any(pivots <= SINGULAR * np.diagonal(self.gram)):
+            return None
+        inverse = _inverse(factor)
+        return _to_boundary(inverse, 1.0 / np.diagonal(inverse))
+
+    def factor(self, d: Vector) -> Vector | None:
+        """The Cholesky factor of Q - D; None where there is none."""
+        matrix = np.array(self.gram, order="F")
+        np.einsum("ii->i", matrix)[:] -= d
+        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        return None if failed else np.asarray(factor)
+
+
 @np.errstate(all="ignore")
-def even_diagonal(curvature: Curvature) -> Vector:
-    """The same part of each feature's variance, as much as leaves Q - D positive definite."""
-    spread = curvature.spread
-    root = np.sqrt(np.where(spread > 0.0, spread, 1.0))
-    least = float(np.linalg.eigvalsh(curvature.gram / root / root[:, None])[0])
-    found: Vector = max((1.0 - SPARED) * least, 0.0) * spread
-    return found
+def central_diagonal(curvature: Curvature, own: Vector) -> Vector | None:
+    """The diagonal for a search; None where Q is singular. `own` is the ridge of each feature."""
+    room = Room.of(curvature, own)
+    d = room.start()
+    if d is None:
+        return None
+    d = START * d
+    factor = room.factor(d)
+    for _ in range(MOST_STEPS):
+        if factor is None:
+            return None
+        inverse = _inverse(factor)
+        slope = 1.0 / d - np.diagonal(inverse)
+        step = _newton_step(inverse, d, slope)
+        length, gain = _inside(d, step), float(slope @ step)
+        other = room.factor(d + length * step)
+        while other is None and length > 1e-6:
+            length *= 0.5
+            other = room.factor(d + length * step)
+        if other is None or gain < 1e-3:
+            break
+        d, factor = d + length * step, other
+    whole = room.factor(np.zeros(len(d)))
+    assert whole is not None
+    return (1.0 - SPARED) * _to_boundary(_inverse(whole), d) - room.lent
 
 
 @np.errstate(all="ignore")
@@ -62,37 +125,35 @@ def best_diagonal(
     `smooth` holds all features of the program, `start` is its relaxed solution, `ridge` stands in
     for a ball, and a value that is `enough` ends the work.
     """
-    gram, w = curvature.gram, start
-    penalty, scale = program.penalty(ridge=ridge), abs(program.null)
+    w, penalty, scale = start, program.penalty(ridge=ridge), abs(program.null)
     own = program.ridges if ridge is None else np.full(program.m, ridge)
+    room = Room.of(curvature, own)
 
     def relaxed(d: Vector) -> tuple[float, Vector, Vector]:
-        part = smooth.curbed(np.arange(program.m), d)
-        more = penalty.with_ridge(own + d)
+        part = smooth.curbed(np.arange(program.m), d - room.lent)
+        more = penalty.with_ridge(own + d - room.lent)
         found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
         return found.dual, found.best.w, _supergradient(more, found.best.w)
 
-    d = _inner_start(gram, curvature.spread)
-    if d is None:
+    d = room.start()
+    factor = None if d is None else room.factor(START * d)
+    if d is None or factor is None:
         return -math.inf, np.zeros(program.m), w
+    d = START * d
     value, w, up = relaxed(d)
-    factor, best = _factor(gram, d), (value, d, w)
-    assert factor is not None
+    best = (value, d, w)
     mu = max(float(up @ d), 1e-12 * scale) / program.m
     barrier = _barrier(factor, d)
     values = 1
     while values < MOST_VALUES and mu * program.m > SETTLED * abs(best[0]) and not enough(best[0]):
         inverse = _inverse(factor)
-        slope = up + mu * (1.0 / d - np.diagonal(inverse))
-        hessian = mu * np.square(inverse)
-        np.einsum("ii->i", hessian)[:] += mu / np.square(d)
-        step = lapack.dposv(hessian, slope, lower=1)[1]
-        shrinking = step < 0.0
-        length = float(np.min(-0.9 * d[shrinking] / step[shrinking], initial=1.0))
+        slope = up / mu + (1.0 / d - np.diagonal(inverse))
+        step = _newton_step(inverse, d, slope)
+        length = _inside(d, step)
         merit, moved, gain = value + mu * barrier, False, 0.0
         for _ in range(6):
             trial = d + length * step
-            other = _factor(gram, trial)
+            other = room.factor(trial)
             if other is not None:
                 found, at, towards = relaxed(trial)
                 values += 1
@@ -106,7 +167,8 @@ def best_diagonal(
             best = (value, d, w)
         if not moved or length < 0.3 or gain < 0.1 * mu * program.m:
             mu *= 0.35
-    return best
+    value, d, w = best
+    return value, d - room.lent, w
 
 
 @np.errstate(all="ignore")
@@ -143,23 +205,24 @@ def _supergradient(penalty: Penalty, w: Vector) -> Vector:
     return found
 
 
-def _inner_start(gram: Vector, spread: Vector) -> Vector | None:
-    """Conditional variances 1/diag(Q^-1), scaled into the interior; None where Q is singular."""
-    factor = _factor(gram, np.zeros(len(gram)))
-    if factor is None or np.any(np.square(np.diagonal(factor)) <= 1e-8 * spread):
-        return None
-    inverse = _inverse(factor)
-    variance = 1.0 / np.diagonal(inverse)
-    root = np.sqrt(variance)
-    largest = float(np.linalg.eigvalsh(root[:, None] * inverse * root)[-1])
-    return START / largest * variance
+def _newton_step(inverse: Vector, d: Vector, slope: Vector) -> Vector:
+    """The Newton step for a function of this slope and the barrier's curvature."""
+    hessian = np.square(inverse)
+    np.einsum("ii->i", hessian)[:] += 1.0 / np.square(d)
+    step: Vector = lapack.dposv(hessian, slope, lower=1)[1]
+    return step
 
 
-def _factor(gram: Vector, d: Vector) -> Vector | None:
-    matrix = np.array(gram, order="F")
-    np.einsum("ii->i", matrix)[:] -= d
-    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-    return None if failed else np.asarray(factor)
+def _inside(d: Vector, step: Vector) -> float:
+    """The length of a step, at most 1, that keeps d positive."""
+    shrinking = step < 0.0
+    return float(np.min(-0.9 * d[shrinking] / step[shrinking], initial=1.0))
+
+
+def _to_boundary(inverse: Vector, d: Vector) -> Vector:
+    """The multiple of d with which Q - D is singular."""
+    root = np.sqrt(d)
+    return d / float(np.linalg.eigvalsh(root[:, None] * inverse * root)[-1])
 
 
 def _inverse(factor: Vector) -> Vector:
