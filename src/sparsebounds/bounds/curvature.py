@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.rounding import TINY, gamma
+from sparsebounds._support.rounding import TINY, U, gamma, norm_up
 from sparsebounds.bounds.many import MORE
 from sparsebounds.program import Program
 
@@ -77,6 +77,28 @@ class Curvature:
         scaled = self.centred[live] * np.sqrt(self.program.F.p)
         products: Vector = scaled @ scaled.T
         return products
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def linear(self, wider: float = 1.0) -> tuple[float, Vector, Vector]:
+        """(kappa, c, error): F(w) = w.Q w/2 - c.w + kappa at w = 0 and its slope.
+
+        kappa is rounded down, and `error` bounds what c is off by, with `wider` times the room.
+        """
+        program = self.program
+        n, p = program.n, program.F.p
+        target = program.y if program.offset is None else program.y - program.offset
+        mean = float(p @ target) if program.fit_intercept else 0.0
+        rest = target - mean
+        # What `rest` may be off by: a rounding or two, and the mean's own error.
+        off = wider * 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
+        if program.fit_intercept:
+            off = off + wider * 2.0 * gamma(n + 8) * float(p @ np.abs(target))
+        kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - off, 0.0)))
+        kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
+        size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
+        slope: Vector = self.centred @ (p * rest)
+        unsure = self.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
+        return kappa, slope, wider * (unsure + 4.0 * U * np.abs(slope)) + TINY
 
     def units(self, live: Index, d: Vector) -> Vector:
         """Powers of 2 that take the diagonal to about 1, exactly: units do not matter."""

@@ -48,24 +48,17 @@ def full_shift(program: Program, state: States, shift: Vector) -> Vector:
 
 
 class GramBounds:
-    """Such bounds for the nodes of one program: columns, lengths and Gram matrix are formed once.
+    """Such bounds for the nodes of one program. Pass its curvature where that is at hand.
 
-    `columns` are the program's own, all of them, and `gram` is the Gram matrix of the centred ones
-    in float64; pass them where they are at hand. With `claim`, bounds leave the room for rounding
-    that claims do (`bounds.dual`).
+    With `claim`, bounds leave the room for rounding that claims do (`bounds.dual`).
     """
 
     def __init__(
-        self,
-        program: Program,
-        columns: Vector | None = None,
-        gram: Vector | None = None,
-        *,
-        claim: bool = False,
+        self, program: Program, curvature: Curvature | None = None, *, claim: bool = False
     ) -> None:
         self.program = program
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        self.curvature = Curvature(program, columns, gram)
+        self.curvature = Curvature(program) if curvature is None else curvature
 
     def bound(self, state: States, w: Vector, shift: Vector) -> float:
         """A proved lower bound over the supports of a node; -inf where the shift is too large.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.rounding import TINY, U, gamma, norm_up
+from sparsebounds._support.rounding import TINY, gamma, norm_up
 from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import WIDER
 from sparsebounds.bounds.many import MORE
@@ -83,24 +83,11 @@ class Minorant:
 
     def _base(self, curvature: Curvature, unit: Vector, spare: float, wider: float) -> float:
         program, rows = curvature.program, len(self.factor)
-        n, p = program.n, program.F.p
-        target = program.y if program.offset is None else program.y - program.offset
-        mean = float(p @ target) if program.fit_intercept else 0.0
-        rest = target - mean
-        # What `rest` may be off by: a rounding or two, and the mean's own error.
-        off = wider * 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
-        if program.fit_intercept:
-            off = off + wider * 2.0 * gamma(n + 8) * float(p @ np.abs(target))
-        kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - off, 0.0)))
-        kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
-        slope = curvature.centred @ (p * rest)
-        size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
-        unsure = curvature.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
+        kappa, slope, unsure = curvature.linear(wider)
         inner = self.factor.T @ self.target / rows
         lengths = np.sqrt(np.sum(np.square(self.factor), axis=0) / rows) * MORE
         half = norm_up(self.target / math.sqrt(rows)) * MORE
-        unsure = unsure + 8.0 * gamma(rows + 16) * lengths * half + 4.0 * U * np.abs(slope)
-        left = np.abs(slope - inner) + wider * unsure + TINY
+        left = np.abs(slope - inner) + unsure + wider * 8.0 * gamma(rows + 16) * lengths * half
         lost = float(np.sum(np.square(unit * left))) * MORE / (2.0 * spare)
         gained = 0.5 * half * half * MORE
         if program.ball is not None:

@@ -23,6 +23,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import U, down, gamma
 from sparsebounds.bounds import (
     Curvature,
+    Exhaustion,
     GramBounds,
     Minorant,
     States,
@@ -35,6 +36,9 @@ from sparsebounds.bounds import (
 )
 from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
+
+MOST_TRIED = 1e6
+"""Supports of one leaf that are tried at most."""
 
 BATCH = 128
 """Nodes evaluated at a time."""
@@ -119,6 +123,9 @@ class Tree:
 
     shifts: Mapping[int, Shift] = field(default_factory=dict, repr=False)
     """The leaves that a shift closes, by their nodes; what they fix comes first."""
+
+    exhausted: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    """The leaves whose supports are all tried; what they fix comes first."""
 
     minorant: Minorant | None = field(default=None, repr=False)
     """The program that all nodes are about, in the place of the one on the features kept."""
@@ -260,10 +267,26 @@ def nodes_bound(
 ) -> float:
     """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
-    shifted = GramBounds(reduced, columns, claim=claim) if left else None
-    if shifted is not None:
-        shifted.curvature.expect(sum(len(shift.diagonal) ** 2 for shift in left))
+    tried = set(tree.exhausted.tolist())
+    curvature = Curvature(reduced, columns) if left or tried - proved.keys() else None
+    shifted = exhaustion = None
+    if curvature is not None:
+        curvature.expect(sum(len(shift.diagonal) ** 2 for shift in left))
+        shifted = GramBounds(reduced, curvature, claim=claim)
+        exhaustion = Exhaustion(curvature, claim=claim) if tried else None
     ends = np.cumsum(np.maximum(tree.counts, 0))
+
+    def closed(node: int, after: States) -> float:
+        """The bound of a leaf that a shift, or trying all its supports, closes."""
+        if node in proved:
+            return proved[node]
+        if node in tree.shifts:
+            assert shifted is not None
+            return shifted.bound(after, *tree.shifts[node].at(after))
+        assert exhaustion is not None
+        if exhaustion.count(after) > MOST_TRIED:
+            raise TreeError("a leaf has too many supports to try them all")
+        return exhaustion.search(after).lower
 
     def least(batch: list[Visit]) -> float:
         """The smallest bound that these nodes contribute."""
@@ -277,17 +300,14 @@ def nodes_bound(
         bounds = node_bounds(reduced, t, np.stack([visit.state for visit in batch]), slip)
         found = np.inf
         for row, (node, _, fixed, after, leaf) in enumerate(batch):
-            shift, lower = tree.shifts.get(node), float(bounds.lower[row])
-            if not leaf or shift is not None:
+            lower, special = float(bounds.lower[row]), node in tree.shifts or node in tried
+            if not leaf or special:
                 inside, outside = fixed[fixed >= 0], -1 - fixed[fixed < 0]
                 for forced, features in ((bounds.outside, inside), (bounds.inside, outside)):
                     found = min(found, float(np.min(forced[row, features], initial=np.inf)))
-            if leaf and shift is not None:
-                # The node's own dual vector is a bound too, weaker where the shift is sound.
-                if shifted is None or node in proved:
-                    lower = max(proved[node], lower)
-                else:
-                    lower = max(shifted.bound(after, *shift.at(after)), lower)
+            if leaf and special:
+                # The node's own dual vector is a bound too, weaker where the other is sound.
+                lower = max(closed(node, after), lower)
             found = min(found, lower) if leaf else found
         return found
 

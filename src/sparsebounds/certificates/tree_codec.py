@@ -45,7 +45,11 @@ SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
     """The tree as a JSON object."""
-    small = {} if tree.minorant is None else {"minorant": _texts(_flat(tree.minorant), MINORANT)}
+    more: dict[str, Any] = {}
+    if tree.minorant is not None:
+        more["minorant"] = _texts(_flat(tree.minorant), MINORANT)
+    if len(tree.exhausted):
+        more["exhausted"] = tree.exhausted.tolist()
     return {
         "splits": len(tree.parent),
         "kept_count": len(tree.kept),
@@ -55,7 +59,7 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
             | _texts(vars(shift), SHIFT)
             for node, shift in tree.shifts.items()
         ],
-        **small,
+        **more,
     }
 
 
@@ -69,15 +73,19 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         coefs, opened = item.integer("coefs", 0, count), item.integer("open", 0, count)
         shift = _shift(_compressed(item, SHIFT), coefs, opened, count)
         shifts[item.integer("node", 0, tree.size - 1)] = shift
-    minorant = None
+    tree = replace(tree, shifts=shifts)
+    if "exhausted" in reader.content:
+        tree = replace(tree, exhausted=reader.integers("exhausted", 0, tree.size - 1))
     if "minorant" in reader.content:
         minorant = _minorant(_compressed(reader.record("minorant"), MINORANT), count)
-    return replace(tree, shifts=shifts, minorant=minorant)
+        tree = replace(tree, minorant=minorant)
+    return tree
 
 
 def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
     """The arrays of a tree for a checkpoint; `prefix` opens their names."""
     arrays = {f"{prefix}tree_{name}": getattr(tree, name) for name in TREE}
+    arrays[f"{prefix}tree_exhausted"] = tree.exhausted
     if tree.minorant is not None:
         flat = _flat(tree.minorant)
         arrays |= {f"{prefix}minorant_{name}": flat[name] for name in MINORANT}
@@ -103,11 +111,13 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
         held = dict(zip(SHIFT, parts, strict=True))
         sizes = len(held["support"]), len(held["shifted"])
         shifts[node] = _shift(_as_stored(held), *sizes, count)
-    minorant = None
+    tree = replace(tree, shifts=shifts)
+    if f"{prefix}tree_exhausted" in arrays:
+        tree = replace(tree, exhausted=places(arrays[f"{prefix}tree_exhausted"], tree.size))
     if f"{prefix}minorant_factor" in arrays:
         held = {name: arrays[f"{prefix}minorant_{name}"] for name in MINORANT}
-        minorant = _minorant(_as_stored(held), count)
-    return replace(tree, shifts=shifts, minorant=minorant)
+        tree = replace(tree, minorant=_minorant(_as_stored(held), count))
+    return tree
 
 
 def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:

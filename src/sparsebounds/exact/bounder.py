@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import NodeBounds, States, node_bounds
+from sparsebounds.bounds import NodeBounds, States, Tried, node_bounds
 from sparsebounds.certificates import Shift, dual_vectors
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
@@ -125,6 +125,10 @@ class Bounder(ABC):
         self, nodes: Bounded, row: int, cutoff: float, upper: float
     ) -> tuple[Shift, float] | None:
         """A shift of curvature into the ridge that closes a node, with its proved bound, if any."""
+        return None
+
+    def exhaust(self, state: States) -> Tried | None:
+        """All supports of a node, tried, where they are few."""
         return None
 
     def proved(self, w: Vector, b: Vector, state: States) -> NodeBounds:

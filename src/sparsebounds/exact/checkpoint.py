@@ -95,11 +95,11 @@ class Checkpoint:
         if flaw:
             raise ValueError(flaw)
         reduced = tree.reduced(self.program)
-        leaves = {}
+        leaves, tried = {}, set(tree.exhausted.tolist())
         for visit in tree.nodes(reduced):
             if visit.leaf and visit.node in tree.shifts:
                 tree.shifts[visit.node].at(visit.after)
-            elif visit.leaf:
+            elif visit.leaf and visit.node not in tried:
                 leaves[visit.node] = visit.after
         opened = Bounded(**{f.name: arrays[f"open_{f.name}"] for f in fields(Bounded)})
         at = places(arrays["places"], tree.size)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Mask, Vector
-from sparsebounds.bounds import KEPT, GramBounds, States, full_shift
+from sparsebounds.bounds import KEPT, Curvature, GramBounds, States, full_shift
 from sparsebounds.certificates import Shift
 from sparsebounds.exact.bounder import SETTLED, Bounder
 from sparsebounds.program import Program
@@ -46,10 +46,10 @@ PATIENCE = 12
 class DiagonalSearch:
     """Finds the shifts that close nodes of one search, as long as that pays."""
 
-    def __init__(self, program: Program, columns: Vector, gram: Vector | None) -> None:
+    def __init__(self, program: Program, curvature: Curvature | None) -> None:
         self.program = program
         self.failures = 0
-        self._proofs = None if gram is None else GramBounds(program, columns, gram, claim=True)
+        self._proofs = None if curvature is None else GramBounds(program, curvature, claim=True)
 
     def worthwhile(self, count: int, slack: float) -> bool:
         """Whether to try with so many features left and so many prices to prove."""

@@ -90,8 +90,29 @@ class Minimization(BranchAndBound):
             new = np.where(nodes.state[row] == 0, fixed[row], 0)
             self.record.fix(node, np.flatnonzero(new > 0), np.flatnonzero(new < 0))
         nodes = replace(nodes, state=fixed)
-        live = np.array([not self._shift(nodes, *place) for place in enumerate(at.tolist())], bool)
+        live = np.array(
+            [
+                not (self._exhaust(nodes, *p) or self._shift(nodes, *p))
+                for p in enumerate(at.tolist())
+            ],
+            dtype=np.bool_,
+        )
         return nodes.take(np.flatnonzero(live)), at[live]
+
+    def _exhaust(self, nodes: Bounded, row: int, node: int) -> bool:
+        """Close a node by trying all its supports, if they are few."""
+        tried = self.bounder.exhaust(nodes.state[row])
+        if tried is None:
+            return False
+        if tried.lower < self.incumbent.value:
+            model = refit(self.program, tried.support)
+            if model.value < self.incumbent.value:
+                self.incumbent = model
+        if tried.lower < self.cutoff:
+            return False
+        self.record.exhaust(node, tried.lower)
+        self.close(np.array(tried.lower))
+        return True
 
     def _shift(self, nodes: Bounded, row: int, node: int) -> bool:
         """Close a node by moving curvature into the ridge, if that is possible and pays."""

@@ -27,8 +27,9 @@ class Record:
     duals: list[Dual | None] = field(default_factory=lambda: [None])
     shifts: dict[int, Shift] = field(default_factory=dict)
     fixed: list[Index] = field(default_factory=lambda: [_NONE])
+    exhausted: set[int] = field(default_factory=set)
     proved: dict[int, float] = field(default_factory=dict)
-    """The bounds of the leaves that shifts close, as the proof evaluates them."""
+    """The bounds of leaves that are closed otherwise than by their dual vectors."""
 
     def split(self, node: int, feature: int) -> tuple[int, int]:
         """Two new nodes: the feature out, and in."""
@@ -46,6 +47,11 @@ class Record:
     def shift(self, node: int, shift: Shift, lower: float) -> None:
         """A leaf that a shift closes, and its bound."""
         self.shifts[node], self.proved[node] = shift, lower
+
+    def exhaust(self, node: int, lower: float) -> None:
+        """A leaf whose supports were all tried, and its bound."""
+        self.exhausted.add(node)
+        self.proved[node] = lower
 
     def fix(self, node: int, inside: Index, outside: Index) -> None:
         """Features that the node's dual vector fixes."""
@@ -66,6 +72,7 @@ class Record:
         del self.parent[splits:], self.feature[splits:]
         del self.duals[1 + 2 * splits :], self.fixed[1 + 2 * splits :]
         self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
+        self.exhausted = {node for node in self.exhausted if node <= 2 * splits}
         self.proved = {node: bound for node, bound in self.proved.items() if node <= 2 * splits}
 
     def tree(self, kept: Index, removal: Vector, splits: int | None = None) -> Tree:
@@ -87,6 +94,7 @@ class Record:
             fixed_counts=np.array([len(some) for some in fixed], dtype=np.int64),
             fixed=np.concatenate(fixed),
             shifts={node: shift for node, shift in self.shifts.items() if node < nodes},
+            exhausted=np.array(sorted(n for n in self.exhausted if n < nodes), dtype=np.int64),
         )
 
     @classmethod
@@ -100,4 +108,5 @@ class Record:
             duals.append(None if count < 0 else whole)
         fixed = np.split(tree.fixed, np.cumsum(tree.fixed_counts)[:-1])
         shifts = dict(tree.shifts)
-        return cls(tree.parent.tolist(), tree.feature.tolist(), duals, shifts, fixed)
+        tried = set(tree.exhausted.tolist())
+        return cls(tree.parent.tolist(), tree.feature.tolist(), duals, shifts, fixed, tried)

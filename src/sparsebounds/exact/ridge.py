@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import States
+from sparsebounds.bounds import Curvature, Exhaustion, States, Tried
 from sparsebounds.certificates import Shift
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
 from sparsebounds.exact.diagonal import DiagonalSearch
@@ -27,6 +27,9 @@ PROBES, LIKELY = 8, 0.75
 """A chain splits on so many features at most. For each, one child must be expected to raise the
 bound by this part of what is left to prove."""
 
+TRIED = 200_000
+"""Supports of a node that are all tried, at most."""
+
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
 
@@ -37,7 +40,9 @@ class RidgeBounder(Bounder):
     def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
         super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
-        self.diagonals = DiagonalSearch(program, self.columns, gram)
+        curvature = None if gram is None else Curvature(program, self.columns, gram)
+        self.diagonals = DiagonalSearch(program, curvature)
+        self._exhaustion = None if curvature is None else Exhaustion(curvature, claim=True)
         self._h = h = program.penalty()
         self.priced = isinstance(h, L0Ridge)
         """Whether this is an l0 form."""
@@ -227,6 +232,11 @@ class RidgeBounder(Bounder):
         found = self.diagonals.close(self, smooth, state, nodes.w[row], u, cutoff, upper)
         self.diagonals.learn(found is not None)
         return found
+
+    def exhaust(self, state: States) -> Tried | None:
+        if self._exhaustion is None or self._exhaustion.count(state) > TRIED:
+            return None
+        return self._exhaustion.search(state)
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:
         """The piece of h at a node's solution."""

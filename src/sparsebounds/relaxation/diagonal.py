@@ -176,9 +176,7 @@ def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Min
     """The minorant with this diagonal, or a part of it; None where Q itself is near singular."""
     program, live = curvature.program, np.arange(curvature.program.m)
     own = np.full(program.m, eta) if program.ball is not None else program.ridges
-    target = program.y if program.offset is None else program.y - program.offset
-    p = program.F.p
-    slope = curvature.centred @ (p * (target - (float(p @ target) if program.fit_intercept else 0)))
+    _, slope, _ = curvature.linear()
     for part in (1.0, 1.0 - SPARED, 0.9, 0.5, 0.0):
         ridge = own + part * diagonal
         d = np.nextafter(ridge - own, np.inf)
