@@ -86,10 +86,11 @@ def small_program(seed: int, loss: str, form: Form) -> Program:
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
 def test_the_list_is_that_of_exhaustive_enumeration(loss: str, form: Form) -> None:
-    program = small_program(EVERY.index((loss, form)) // 2, loss, form)
-    values = every_support(program)
-    for eps in EPS:
-        check_list(program, sb.near_optimal(program, eps), eps, values)
+    for seed in range(1 if form.endswith("ball") else 2):
+        program = small_program(seed, loss, form)
+        values = every_support(program)
+        for eps in EPS:
+            check_list(program, sb.near_optimal(program, eps), eps, values)
 
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
