@@ -29,6 +29,11 @@ MOST_FREE = 3
 """Features that are chosen by trying all of them, at most."""
 
 
+def supports(size: int, features: int) -> float:
+    """How many supports of this size there are to try; inf where the size is too large for that."""
+    return math.inf if size > MOST_FREE else float(math.comb(features, max(min(size, features), 0)))
+
+
 @dataclass(frozen=True)
 class Tried:
     """What trying all supports has shown."""
@@ -69,9 +74,8 @@ class Exhaustion:
         program = self.program
         if not self.possible or program.k is None:
             return math.inf
-        free = program.k - int(np.count_nonzero((state > 0) & program.free))
-        opened = int(np.count_nonzero(state == 0))
-        return math.inf if free > MOST_FREE else float(math.comb(opened, max(min(free, opened), 0)))
+        taken = int(np.count_nonzero((state > 0) & program.free))
+        return supports(program.k - taken, int(np.count_nonzero(state == 0)))
 
     def search(self, state: States) -> Tried:
         """Try all supports of a node that `count` is finite for."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.bounds import Curvature, Minorant
+from sparsebounds.bounds import Curvature, Minorant, supports
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
-from sparsebounds.exact.ridge import RidgeBounder
+from sparsebounds.exact.ridge import TRIED, RidgeBounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
@@ -60,6 +60,13 @@ def on_all(model: Model, kept: Index, m: int) -> Model:
     return replace(model, w=w)
 
 
+def few(program: Program, kept: Index) -> bool:
+    """Whether the supports among these features are so few that a search tries them all at once."""
+    if not Curvature.known(program) or program.ball is not None or program.signed:
+        return False
+    return program.k is not None and supports(program.k, program.free[kept].sum()) <= TRIED
+
+
 @dataclass(frozen=True, eq=False)
 class Reduction:
     """A program, and the smaller one in its place."""
@@ -72,10 +79,15 @@ class Reduction:
     minorant: Minorant | None = None
 
     @classmethod
-    def at(cls, whole: Program, kept: Index, removal: Vector) -> Reduction:
-        """On the features kept, with a part of their curvature in the ridge."""
+    def at(
+        cls, whole: Program, kept: Index, removal: Vector, model: Model, most_lost: float
+    ) -> Reduction:
+        """On the features kept, with a part of their curvature in the ridge.
+
+        Without, where the value of a model would lose more than `most_lost` by rounding.
+        """
         found = cls(whole, kept, removal)
-        if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved:
+        if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved or few(whole, kept):
             return found
         curvature = Curvature(found.part)
         if not np.all(np.isfinite(curvature.gram)):
@@ -84,7 +96,10 @@ class Reduction:
         if diagonal is None:
             return found
         small = replace(found, minorant=minorant_at(curvature, diagonal))
-        return small if math.isfinite(small.base) else found
+        w, base = model.w[kept], small.base
+        if math.isinf(base) or np.any(model.w != on_all(replace(model, w=w), kept, whole.m).w):
+            return found
+        return small if model.value - (small.program.objective(w) + base) <= most_lost else found
 
     @property
     def curved(self) -> bool:

@@ -14,7 +14,7 @@ from sparsebounds._support.array import HOST, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import Curvature, forced_bounds
 from sparsebounds.certificates import Tree, tree_bound
-from sparsebounds.exact.reduction import FEW, MOST, Reduction, kept_without
+from sparsebounds.exact.reduction import FEW, MOST, Reduction, few, kept_without
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minorant_at, newton
@@ -34,18 +34,25 @@ class RootProof:
 # Overflow far from the solution is an infinite value, not news for the user.
 @np.errstate(all="ignore")
 def root_proof(
-    program: Program, relaxed: Relaxation, model: Model, goal: float, deadline: Deadline = NEVER
+    program: Program,
+    relaxed: Relaxation,
+    model: Model,
+    goal: float,
+    deadline: Deadline = NEVER,
+    *,
+    alone: bool = True,
 ) -> RootProof | None:
     """The bound that a diagonal proves, as near to `goal` as it comes.
 
-    None where there is no curvature to move, or no time.
+    None where there is no curvature to move, or no time; or where a search that comes after it (it
+    is not `alone`) will try all supports.
     """
     if not Curvature.known(program) or program.never.all():
         return None
     forced = forced_bounds(program, relaxed.point)
     kept = kept_without(program, forced.features[forced.inside > model.value])
     count = len(kept)
-    if count > MOST or count > FEW * program.n:
+    if count > MOST or count > FEW * program.n or (few(program, kept) and not alone):
         return None
     # Forming the curvature, and factoring it a few times.
     work = math.fsum((program.n * count**2, 40.0 * count**3))

@@ -88,7 +88,8 @@ class ExactSearch:
             forced = forced_bounds(program, relaxed.point)
             kept = kept_without(program, forced.features[forced.inside > model.value])
             require_time(program, len(kept), deadline)
-            self.reduction = Reduction.at(program, kept, relaxed.point.t)
+            fine = MARGIN * tol * max(abs(model.value), abs(program.null), program.rounding)
+            self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
         else:
             tree = saved.tree
             require_time(program, len(tree.kept), deadline)

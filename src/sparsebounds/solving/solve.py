@@ -144,7 +144,9 @@ def solve_program(
         steps = sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         if saved is None and not models.interrupted:
-            certificate = _with_root(program, relaxed, model, certificate, tol, deadline)
+            certificate = _with_root(
+                program, relaxed, model, certificate, tol, deadline, alone=not exact
+            )
         nodes, unfinished = 0, ""
         wide = _wide(program, certificate, tol)
         proof: Proof | None = None
@@ -205,12 +207,14 @@ def _with_root(
     certificate: Certificate,
     tol: float,
     deadline: Deadline,
+    *,
+    alone: bool,
 ) -> Certificate:
     """The certificate, or a better one with curvature moved into the ridge."""
     if not _wide(program, certificate, tol):
         return certificate
     goal = model.value - 0.5 * tol * max(abs(model.value), abs(program.null))
-    proof = root_proof(program, relaxed, model, goal, deadline)
+    proof = root_proof(program, relaxed, model, goal, deadline, alone=alone)
     if proof is None or proof.lower <= certificate.lower:
         return certificate
     return with_tree(program, model, proof.tree, proof.lower)
