@@ -36,6 +36,9 @@ from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 from sparsebounds.problem import Arguments, Problem, completed, mask, takes
 
+PERFECT = 1e-6
+"""A model whose objective is this part of that without features fits as well as perfectly."""
+
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
 
@@ -214,8 +217,20 @@ class Program:
             own = min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
             return max(own, self._least_rounding)
 
+    def size(self, upper: float) -> float:
+        """What relative gaps are relative to: |upper|.
+
+        Or 1e-6 of |null| where the fit is as good as perfect: no digits are left to prove more.
+        """
+        return max(abs(upper), PERFECT * abs(self.null), self.rounding)
+
     def relative(self, gap: float, upper: float) -> float:
-        """A gap relative to max(|upper|, |null|); 0 where all three are rounding."""
+        """A gap relative to |upper| (`size`); 0 where both are rounding."""
+        perfect = max(gap, abs(upper), abs(self.null)) <= self.rounding
+        return 0.0 if perfect else gap / self.size(upper)
+
+    def null_share(self, gap: float, upper: float) -> float:
+        """A gap relative to |null|, the objective without features (or to |upper|, if larger)."""
         scale = max(abs(upper), abs(self.null))
         perfect = max(gap, scale) <= self.rounding
         return 0.0 if perfect else gap / max(scale, self.rounding)
@@ -227,8 +242,14 @@ class Program:
 
     def distance(self, gap: float, upper: float) -> str:
         """A gap in words: how far from the best possible, and of what that is a percentage."""
-        share = f"{share_up(self.relative(gap, upper))} of {self.yardstick(upper)}"
-        return f"at most {rounded_up(gap, 3)} from the best possible, {share}"
+        return f"at most {rounded_up(gap, 3)} from the best possible, {self.shares(gap, upper)}"
+
+    def shares(self, gap: float, upper: float) -> str:
+        """Both percentages of a gap, in words."""
+        own = f"{share_up(self.relative(gap, upper))} of its objective"
+        if abs(upper) >= abs(self.null):
+            return own
+        return f"{own} ({share_up(self.null_share(gap, upper))} of that without features)"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from sparsebounds._support.decimals import DIGITS, percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import DIGITS, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._model import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
@@ -40,7 +40,7 @@ def bounds_table(program: Program, lower: float, upper: float, relative: float) 
     table.add_row("objective without features", f"{program.null:.{DIGITS}g}")
     table.add_row("objective", rounded_up(upper))
     table.add_row("proved lower bound", rounded_down(lower))
-    table.add_row("relative gap", f"{percent_up(relative)} of {program.yardstick(upper)}")
+    table.add_row("relative gap", program.shares(upper - lower, upper))
     return table
 
 
@@ -85,6 +85,7 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "upper": upper,
         "gap": upper - lower,
         "rel_gap": relative,
+        "null_gap": program.null_share(upper - lower, upper),
         "null": program.null,
         "problem": program.describe(),
         "message": bounds_sentence(program, lower, upper, relative),

@@ -192,6 +192,7 @@ def _record(program: Program, found: Path) -> dict[str, Any]:
                 "lower": point.lower,
                 "upper": point.upper,
                 "rel_gap": point.rel_gap,
+                "null_gap": point.null_gap,
                 "features": [feature(program, column) for column in point.support.tolist()],
                 "coef": point.values.tolist(),
                 "intercept": point.intercept,

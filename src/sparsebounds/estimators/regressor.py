@@ -94,7 +94,7 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         smaller one. The objective is the weighted mean of the loss, plus ridge and prices, with
         w the coefficients on the standardized columns (where `standardize`).
     gap_ : float
-        (upper_ - lower_) / max(|upper_|, |objective without features|).
+        (upper_ - lower_) / |upper_|.
     status_ : str
         "optimal" where gap_ <= tol is proved, else "bounded".
     certificate_ : Certificate

@@ -88,7 +88,7 @@ class ExactSearch:
             forced = forced_bounds(program, relaxed.point)
             kept = kept_without(program, forced.features[forced.inside > model.value])
             require_time(program, len(kept), deadline)
-            fine = MARGIN * tol * max(abs(model.value), abs(program.null), program.rounding)
+            fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
         else:
             tree = saved.tree
@@ -99,8 +99,7 @@ class ExactSearch:
         bounder = bounder_of(reduced, price, deadline.before(scan=2))
 
         def cutoff_at(upper: float) -> float:
-            size = max(abs(upper + base), abs(program.null), program.rounding)
-            return upper - MARGIN * tol * size
+            return upper - MARGIN * tol * program.size(upper + base)
 
         best = self.reduction.inward(model) if saved is None else saved.model
         self.search = Minimization(reduced, bounder, best, cutoff_at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ class PathPoint:
     """No model that obeys the constraints has a smaller objective."""
 
     rel_gap: float
-    """gap / max(|upper|, |null|), null the objective of the best model without features."""
+    """(upper - lower) / |upper|; see `Program.size`."""
 
     status: Literal["optimal", "bounded"]
     """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
@@ -57,6 +58,8 @@ class PathPoint:
     """Nodes of the exact search; 0 where there was none."""
 
     seconds: float = field(repr=False)
+    null_gap: float = field(default=math.nan, repr=False)
+    """(upper - lower) / |null|, null the objective of the best model without features."""
 
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:
@@ -204,6 +207,7 @@ class Path(Sequence[PathPoint]):
             "upper": self.upper,
             "lower": self.lower,
             "rel_gap": self.rel_gap,
+            "null_gap": [point.null_gap for point in self.points],
             "status": [point.status for point in self.points],
             "intercept": self.intercepts,
         }

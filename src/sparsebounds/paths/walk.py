@@ -189,7 +189,7 @@ class Walk:
         lower = coarse(program, lower)
         until = self.finish
         search = Search(program, relaxed, self.known, until)
-        goal = lower + CLOSED * self.tol * max(abs(lower), abs(program.null))
+        goal = lower + CLOSED * self.tol * program.size(lower)
         found = search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut

@@ -99,7 +99,7 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
         ),
         Card("objective", rounded_up(solution.upper, 5), "of this model"),
         Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
-        Card("gap", percent_up(solution.rel_gap), f"of {program.yardstick(solution.upper)}"),
+        Card("gap", percent_up(solution.rel_gap), "of its objective"),
         Card("features", str(len(solution.support)), f"of {program.m}"),
     )
 

@@ -81,5 +81,6 @@ def proved(program: Program, certificate: Certificate, tol: float) -> dict[str, 
         "upper": certificate.upper,
         "lower": certificate.lower,
         "rel_gap": distance,
+        "null_gap": program.null_share(certificate.gap, certificate.upper),
         "status": "optimal" if distance <= tol else "bounded",
     }

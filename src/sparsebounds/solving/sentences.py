@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds.program import Program
 
 
@@ -18,7 +18,7 @@ def bounds_sentence(program: Program, lower: float, upper: float, relative: floa
     return (
         f"No {_rivals(program)} can have an objective below {rounded_down(lower)}; this one has "
         f"{rounded_up(upper)}: at most {rounded_up(upper - lower, 2)} from the best possible, "
-        f"{percent_up(relative)} of {program.yardstick(upper)}."
+        f"{program.shares(upper - lower, upper)}."
     )
 
 

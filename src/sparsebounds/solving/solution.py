@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,7 +60,7 @@ class Solution:
     """No model that obeys the constraints has a smaller objective."""
 
     rel_gap: float
-    """gap / max(|upper|, |null|), null the objective of the best model without features."""
+    """(upper - lower) / |upper|; see `Program.size`."""
 
     status: Literal["optimal", "bounded"]
     """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
@@ -76,6 +77,9 @@ class Solution:
     stats: SolutionStats = field(repr=False)
     program: Program | None = field(repr=False, compare=False)
     """The problem, with its data. It is not pickled, and estimators do not keep it."""
+
+    null_gap: float = math.nan
+    """(upper - lower) / |null|, null the objective of the best model without features."""
 
     @classmethod
     def of(

@@ -44,12 +44,19 @@ from sparsebounds.exact import (
 from sparsebounds.models import Model, Search, as_returned
 from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
+from sparsebounds.relaxation import (
+    Progress,
+    Relaxation,
+    RelaxationWarning,
+    Workspace,
+    dual_points,
+    relax,
+)
 from sparsebounds.solving.nonconvex import solve_nonconvex
 from sparsebounds.solving.proof import certificate_from, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
 
-EFFORT = 6e8
+EFFORT = 1.2e9
 """Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
 answers do not depend on the machine."""
 
@@ -130,9 +137,27 @@ def solve_program(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, accuracy, time_limit=deadline.part(RELAX), callback=callback)
+        workspace = Workspace(program)
+        relaxed = relax(
+            program,
+            accuracy,
+            time_limit=deadline.part(RELAX),
+            callback=callback,
+            workspace=workspace,
+        )
+        # A model that fits well needs more digits: its gap is relative to a small objective.
+        digits = program.size(relaxed.value) / max(abs(relaxed.value), abs(program.null), 1e-300)
+        if digits < 1.0 and not relaxed.interrupted:
+            relaxed = relax(
+                program,
+                max(accuracy * digits, 1e-13),
+                start=relaxed,
+                time_limit=deadline.part(RELAX),
+                callback=callback,
+                workspace=workspace,
+            )
         models = Search(program, relaxed, deadline=deadline)
-        goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
+        goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
         found = models.quick(goal) if to_the_end else models.run(goal)
         model, coef, intercept = as_returned(program, found)
@@ -213,7 +238,7 @@ def _with_root(
     """The certificate, or a better one with curvature moved into the ridge."""
     if not _wide(program, certificate, tol):
         return certificate
-    goal = model.value - 0.5 * tol * max(abs(model.value), abs(program.null))
+    goal = model.value - 0.5 * tol * program.size(model.value)
     proof = root_proof(program, relaxed, model, goal, deadline, alone=alone)
     if proof is None or proof.lower <= certificate.lower:
         return certificate
