@@ -29,7 +29,7 @@ from sparsebounds.bounds.dual import conjugate_up as conjugate_up
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
 from sparsebounds.bounds.exhaustive import Exhaustion as Exhaustion
 from sparsebounds.bounds.exhaustive import Tried as Tried
-from sparsebounds.bounds.exhaustive import supports as supports
+from sparsebounds.bounds.exhaustive import effort as effort
 from sparsebounds.bounds.forcing import forced_bounds as forced_bounds
 from sparsebounds.bounds.forcing import forced_claims as forced_claims
 from sparsebounds.bounds.gram import KEPT as KEPT

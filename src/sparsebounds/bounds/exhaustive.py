@@ -28,10 +28,19 @@ from sparsebounds.bounds.many import MORE, States
 MOST_FREE = 3
 """Features that are chosen by trying all of them, at most."""
 
+OVERHEAD = 2000.0
+"""Operations that it takes to try no pair at all."""
 
-def supports(size: int, features: int) -> float:
-    """How many supports of this size there are to try; inf where the size is too large for that."""
-    return math.inf if size > MOST_FREE else float(math.comb(features, max(min(size, features), 0)))
+
+def effort(size: int, features: int) -> float:
+    """About how many operations it takes to try all supports of this size; inf: too many features.
+
+    All pairs are tried at once, for each choice of the others.
+    """
+    size = max(min(size, features), 0)
+    if size > MOST_FREE:
+        return math.inf
+    return math.comb(features, max(size - 2, 0)) * (OVERHEAD + float(features) ** 2)
 
 
 @dataclass(frozen=True)
@@ -69,16 +78,16 @@ class Exhaustion:
             self._top = kappa - lost
             self._grain = wider * 2.0**-48 + (GRAIN if claim else 0.0)
 
-    def count(self, state: States) -> float:
-        """How many supports there are to try; inf where too many features are to be chosen."""
+    def effort(self, state: States) -> float:
+        """Operations that it takes to try all supports of a node; inf where it is not possible."""
         program = self.program
         if not self.possible or program.k is None:
             return math.inf
         taken = int(np.count_nonzero((state > 0) & program.free))
-        return supports(program.k - taken, int(np.count_nonzero(state == 0)))
+        return effort(program.k - taken, int(np.count_nonzero(state == 0)))
 
     def search(self, state: States) -> Tried:
-        """Try all supports of a node that `count` is finite for."""
+        """Try all supports of a node that `effort` is finite for."""
         program = self.program
         assert program.k is not None
         inside, opened = np.flatnonzero(state > 0), np.flatnonzero(state == 0)

@@ -37,8 +37,8 @@ from sparsebounds.bounds import (
 from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
-MOST_TRIED = 1e6
-"""Supports of one leaf that are tried at most."""
+MOST_TRIED = 1e8
+"""Operations that trying all supports of one leaf may take."""
 
 BATCH = 128
 """Nodes evaluated at a time."""
@@ -284,7 +284,7 @@ def nodes_bound(
             assert shifted is not None
             return shifted.bound(after, *tree.shifts[node].at(after))
         assert exhaustion is not None
-        if exhaustion.count(after) > MOST_TRIED:
+        if exhaustion.effort(after) > MOST_TRIED:
             raise TreeError("a leaf has too many supports to try them all")
         return exhaustion.search(after).lower
 

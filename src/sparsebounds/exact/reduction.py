@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.bounds import Curvature, Minorant, supports
+from sparsebounds.bounds import Curvature, Minorant, effort
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import TRIED, RidgeBounder
@@ -64,7 +64,7 @@ def few(program: Program, kept: Index) -> bool:
     """Whether the supports among these features are so few that a search tries them all at once."""
     if not Curvature.known(program) or program.ball is not None or program.signed:
         return False
-    return program.k is not None and supports(program.k, program.free[kept].sum()) <= TRIED
+    return program.k is not None and effort(program.k, int(program.free[kept].sum())) <= TRIED
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,8 @@ PROBES, LIKELY = 8, 0.75
 """A chain splits on so many features at most. For each, one child must be expected to raise the
 bound by this part of what is left to prove."""
 
-TRIED = 200_000
-"""Supports of a node that are all tried, at most."""
+TRIED = 2e6
+"""Operations that trying all supports of a node may take: some nodes' worth."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
@@ -234,7 +234,7 @@ class RidgeBounder(Bounder):
         return found
 
     def exhaust(self, state: States) -> Tried | None:
-        if self._exhaustion is None or self._exhaustion.count(state) > TRIED:
+        if self._exhaustion is None or self._exhaustion.effort(state) > TRIED:
             return None
         return self._exhaustion.search(state)
 

@@ -25,6 +25,9 @@ LONG = 2000
 MARGIN = 0.99
 """Part of the tolerance that the search uses: the rest is for rounding."""
 
+STEADY = 0.2
+"""The part of the gap that a search must close in its first quarter, to go on."""
+
 SAMPLE = 256
 """Nodes that are enough to tell how long it takes to prove one."""
 
@@ -84,6 +87,9 @@ class ExactSearch:
         self._tried = 0
         """Nodes whose proof has been timed."""
 
+        self._left = np.inf
+        """The gap that the root leaves."""
+
         if saved is None:
             forced = forced_bounds(program, relaxed.point)
             kept = kept_without(program, forced.features[forced.inside > model.value])
@@ -110,6 +116,7 @@ class ExactSearch:
         with np.errstate(all="ignore"):
             start = relaxed.w[self.reduction.kept]
             self.search.start(start, relaxed.b if reduced.fit_intercept else 0.0)
+        self._left = self.search.incumbent.value - self.search.lower
 
     def run(
         self,
@@ -158,6 +165,11 @@ class ExactSearch:
             return self.proof(other)
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
+
+    def hopeless(self, nodes: float) -> bool:
+        """Whether so many nodes have closed less than a part, STEADY, of what the root left."""
+        left = self.search.incumbent.value - self.search.lower
+        return self.search.nodes >= nodes and left > (1.0 - STEADY) * self._left
 
     def nodes_for(self, effort: float) -> int:
         """About how many nodes take so many operations; at least one."""

@@ -56,7 +56,7 @@ from sparsebounds.solving.nonconvex import solve_nonconvex
 from sparsebounds.solving.proof import certificate_from, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
 
-EFFORT = 1.2e9
+EFFORT = 2e9
 """Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
 answers do not depend on the machine."""
 
@@ -180,10 +180,10 @@ def solve_program(
             most = math.inf if node_limit is None else node_limit
             try:
                 search = ExactSearch(program, relaxed, model, tol, saved, deadline)
-                if not to_the_end:
-                    most = min(most, search.nodes_for(EFFORT))
+                budget = math.inf if to_the_end else search.nodes_for(EFFORT)
+                most = min(most, budget)
                 proof = search.run(
-                    lambda: models.interrupted,
+                    lambda: models.interrupted or search.hopeless(0.25 * budget),
                     most,
                     callback,
                     file,
