@@ -39,6 +39,14 @@ Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as opti
 Exact = Annotated[
     bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
 ]
+Search = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact/--no-exact",
+        help="Search until the model is proved optimal (may be long), or do not search. Default: "
+        "search for a bounded amount of work.",
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds; the bounds hold whenever it stops.")
 ]

@@ -37,7 +37,7 @@ def solve(
     folds: FoldOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
-    exact: options.Exact = False,
+    exact: options.Search = None,
     time_limit: options.TimeLimit = None,
     checkpoint: Annotated[
         Path | None,
@@ -93,7 +93,7 @@ def solve(
             solution = solve_program(
                 program,
                 tol,
-                exact=exact,
+                exact="auto" if exact is None else exact,
                 time_limit=deadline,
                 checkpoint=checkpoint,
                 callback=callback,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.validate import Exact
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.losses import Loss, get_loss
@@ -39,7 +40,7 @@ class LinearEstimator(BaseEstimator):
     always: Any = None
     never: Any = None
     tol: float = 1e-4
-    exact: bool = False
+    exact: Exact = "auto"
     time_limit: float | None = None
 
     def __sklearn_tags__(self) -> Any:

@@ -100,7 +100,7 @@ class SparseCV(LinearEstimator):
         points = [found[point] for found in paths]
         if self.exact:
             grid = {"ks": [best.k]} if best.k is not None else {"l0s": [best.l0]}
-            settings = options | grid | {"exact": True}
+            settings = options | grid | {"exact": self.exact}
             points = [one[0] for one in full_paths(X, coded, weights, self.ridge_, settings)]
         return paths, points
 

@@ -80,8 +80,9 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         Features in every model (not counted in k, free of l0) and in none.
     tol : float
         The relative gap up to which a model is called optimal.
-    exact : bool
-        Search until that is proved (branch and bound; set a `time_limit`).
+    exact : bool or "auto"
+        Search until that is proved (branch and bound; set a `time_limit`), not at all, or for a
+        bounded amount of work.
     time_limit : float, optional
         Seconds. What is found by then comes with valid bounds.
 

@@ -34,8 +34,9 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         error of the best.
     cv, scoring, n_jobs
         As in scikit-learn: folds or a splitter, a scorer (default: R^2), processes.
-    exact : bool
-        Search for the proved optimum at the chosen point.
+    exact : bool or "auto"
+        Search for the proved optimum at the chosen point: to the end, or for a bounded amount of
+        work. The folds prove nothing.
     time_limit : float, optional
         Seconds for each path. Points that it leaves out cannot be chosen.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import forced_bounds
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
@@ -18,6 +20,10 @@ from sparsebounds.exact.reduction import Reduction, bounder_of, kept_without, re
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+
+EFFORT = 2e9
+"""Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
+answers do not depend on the machine."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -166,17 +172,19 @@ class ExactSearch:
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
 
-    def hopeless(self, nodes: float) -> bool:
-        """Whether so many nodes have closed less than a part, STEADY, of what the root left."""
+    def hopeless(self, budget: float) -> bool:
+        """Whether a quarter of the nodes has closed less than STEADY of what the root left."""
         left = self.search.incumbent.value - self.search.lower
-        return self.search.nodes >= nodes and left > (1.0 - STEADY) * self._left
+        return self.search.nodes >= 0.25 * budget and left > (1.0 - STEADY) * self._left
 
-    def nodes_for(self, effort: float) -> int:
-        """About how many nodes take so many operations; at least one."""
+    def budget(self, exact: Exact) -> float:
+        """The nodes that a search of this kind may take: no limit, or about EFFORT operations."""
+        if exact is True:
+            return math.inf
         program = self.search.program
         # A node takes some steps of Newton's method, on a Gram matrix or on all rows.
         rows = 0.0 if program.loss.name == "squared" else 20.0 * program.n
-        return max(1, int(effort / (1e6 + (10.0 * program.m + rows) * program.m)))
+        return max(1.0, EFFORT // (1e6 + (10.0 * program.m + rows) * program.m))
 
     @property
     def open(self) -> int:

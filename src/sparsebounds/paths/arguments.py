@@ -36,10 +36,11 @@ def prices(l0s: Any) -> list[float]:
     return grid
 
 
-def check_options(tol: Any, stop: Any, node_limit: Any, callback: Any) -> None:
+def check_options(tol: Any, stop: Any, exact: Any, node_limit: Any, callback: Any) -> None:
     """Tolerances and limits that make sense."""
     check.check_tolerance(tol)
     if stop is not None and not (isinstance(stop, Real) and 0.0 < float(stop) < 1.0):
         raise InputError(f"stop={stop!r} must be a number between 0 and 1, such as 0.01, or None.")
+    check.check_exact(exact)
     check.check_node_limit(node_limit)
     check.check_callback(callback)

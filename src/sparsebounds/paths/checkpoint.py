@@ -97,9 +97,9 @@ class PathCheckpoint:
         grid: list[int] | list[float],
         tol: float,
         stop: float | None,
-        most_nodes: float | None,
+        most_nodes: float | str | None,
     ) -> None:
-        """`most_nodes` are those of each exact search; None: there is none."""
+        """`most_nodes` are those of each exact search, or how they are chosen; None: no search."""
         self._program = program
         self._grid = grid
         exact = "no" if most_nodes is None else f"up to {most_nodes} nodes a point"

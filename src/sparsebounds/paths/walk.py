@@ -31,6 +31,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
+from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.exact import ExactSearch, SearchProgress
 from sparsebounds.models import Search
@@ -79,7 +80,7 @@ class Walk:
         grid: list[int] | list[float],
         tol: float,
         stop: float | None,
-        exact: bool,
+        exact: Exact,
         deadline: Deadline,
         node_limit: int | None,
         callback: Callback | None,
@@ -114,7 +115,8 @@ class Walk:
 
         if checkpoint is not None:
             nodes = self.most_nodes if exact else None
-            self.file = PathCheckpoint(checkpoint, program, grid, tol, stop, nodes)
+            kind = "auto" if exact == "auto" else nodes
+            self.file = PathCheckpoint(checkpoint, program, grid, tol, stop, kind)
             self.take_up()
 
     @property
@@ -256,9 +258,11 @@ class Walk:
         except TimeUp:
             self.cut = True
             return row
-        done = search.run(node_limit=self.most_nodes, report=self.callback)
+        budget = search.budget(self.exact)
+        most = min(self.most_nodes, budget)
+        done = search.run(lambda: search.hopeless(budget), most, self.callback)
         self.steps += done.newton_steps
-        limited = until.cut or done.nodes >= self.most_nodes
+        limited = until.cut or done.nodes >= most or search.hopeless(budget)
         # What neither ended nor met a limit was ended by Ctrl-C.
         self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
         row, lower = row.or_found(done.model), coarse(program, done.lower)

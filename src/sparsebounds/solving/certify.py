@@ -17,7 +17,7 @@ from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, RelaxationWarning, dual_points, relax
 from sparsebounds.solving.nonconvex import ACCURACY, tighten
-from sparsebounds.solving.proof import certificate_from
+from sparsebounds.solving.proof import certificate_from, with_root
 
 
 def certify(
@@ -67,7 +67,10 @@ def certify(
         finish = deadline.before(box=len(boxes))
         others = dual_points(convex, relaxation, time_limit=finish)
         points = [relaxed.point for relaxed in others]
-    return certificate_from(program, points, model, boxes)
+    plain = certificate_from(program, points, model, boxes)
+    if not program.loss.convex:
+        return plain
+    return with_root(program, relaxation, model, plain, tol, deadline)
 
 
 def _broken(program: Program, w: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Vector
+from sparsebounds._support.deadline import Deadline
 from sparsebounds.bounds import (
     WIDER,
     DualPoint,
@@ -17,8 +18,10 @@ from sparsebounds.bounds import (
     objective_up,
 )
 from sparsebounds.certificates import Certificate, Leaf, Tree, leaf_claim
+from sparsebounds.exact import root_proof
 from sparsebounds.models import Model
 from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
 
 
 def certificate_from(
@@ -47,6 +50,34 @@ def certificate_from(
 def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certificate:
     """The certificate of a tree that may claim `lower`, with the model's upper side."""
     return Certificate.build(program, (), (), model.w, model.b, lower=lower, tree=tree)
+
+
+def wide_gap(program: Program, certificate: Certificate, tol: float) -> bool:
+    """Whether a certificate leaves more than the tolerance."""
+    return program.relative(certificate.gap, certificate.upper) > tol
+
+
+def with_root(
+    program: Program,
+    relaxed: Relaxation,
+    model: Model,
+    certificate: Certificate,
+    tol: float,
+    deadline: Deadline,
+    *,
+    alone: bool = True,
+) -> Certificate:
+    """The certificate, or a better one with curvature moved into the ridge.
+
+    It is `alone` where no search comes after it.
+    """
+    if not wide_gap(program, certificate, tol):
+        return certificate
+    goal = model.value - 0.5 * tol * program.size(model.value)
+    proof = root_proof(program, relaxed, model, goal, deadline, alone=alone)
+    if proof is None or proof.lower <= certificate.lower:
+        return certificate
+    return with_tree(program, model, proof.tree, proof.lower)
 
 
 def claimed_box(program: Program, model: Model, boxes: Sequence[Vector]) -> Program:

@@ -32,33 +32,26 @@ from sparsebounds._support.validate import (
     check_tolerance,
 )
 from sparsebounds.bounds import screen_at
-from sparsebounds.certificates import Certificate
 from sparsebounds.exact import (
     Checkpoint,
     ExactSearch,
     Proof,
     SearchProgress,
     proof_of,
-    root_proof,
 )
-from sparsebounds.models import Model, Search, as_returned
+from sparsebounds.models import Search, as_returned
 from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
 from sparsebounds.relaxation import (
     Progress,
-    Relaxation,
     RelaxationWarning,
     Workspace,
     dual_points,
     relax,
 )
 from sparsebounds.solving.nonconvex import solve_nonconvex
-from sparsebounds.solving.proof import certificate_from, with_tree
+from sparsebounds.solving.proof import certificate_from, wide_gap, with_root, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
-
-EFFORT = 2e9
-"""Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
-answers do not depend on the machine."""
 
 CLOSED = 0.01
 """Part of the tolerance at which the search for better models ends: there is nothing to gain."""
@@ -169,21 +162,21 @@ def solve_program(
         steps = sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         if saved is None and not models.interrupted:
-            certificate = _with_root(
+            certificate = with_root(
                 program, relaxed, model, certificate, tol, deadline, alone=not exact
             )
         nodes, unfinished = 0, ""
-        wide = _wide(program, certificate, tol)
+        wide = wide_gap(program, certificate, tol)
         proof: Proof | None = None
         # Without any feature there is nothing to search.
         if exact and wide and not program.never.all() and not models.interrupted:
             most = math.inf if node_limit is None else node_limit
             try:
                 search = ExactSearch(program, relaxed, model, tol, saved, deadline)
-                budget = math.inf if to_the_end else search.nodes_for(EFFORT)
+                budget = search.budget(exact)
                 most = min(most, budget)
                 proof = search.run(
-                    lambda: models.interrupted or search.hopeless(0.25 * budget),
+                    lambda: models.interrupted or search.hopeless(budget),
                     most,
                     callback,
                     file,
@@ -219,30 +212,6 @@ def solve_program(
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
     )
-
-
-def _wide(program: Program, certificate: Certificate, tol: float) -> bool:
-    return program.relative(certificate.gap, certificate.upper) > tol
-
-
-def _with_root(
-    program: Program,
-    relaxed: Relaxation,
-    model: Model,
-    certificate: Certificate,
-    tol: float,
-    deadline: Deadline,
-    *,
-    alone: bool,
-) -> Certificate:
-    """The certificate, or a better one with curvature moved into the ridge."""
-    if not _wide(program, certificate, tol):
-        return certificate
-    goal = model.value - 0.5 * tol * program.size(model.value)
-    proof = root_proof(program, relaxed, model, goal, deadline, alone=alone)
-    if proof is None or proof.lower <= certificate.lower:
-        return certificate
-    return with_tree(program, model, proof.tree, proof.lower)
 
 
 def _why_unfinished(proof: Proof) -> str:
