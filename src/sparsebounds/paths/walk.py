@@ -33,7 +33,8 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
-from sparsebounds.exact import ExactSearch, SearchProgress
+from sparsebounds.certificates import Tree
+from sparsebounds.exact import ExactSearch, SearchProgress, root_proof
 from sparsebounds.models import Search
 from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
 from sparsebounds.paths.result import Path, PathPoint
@@ -41,7 +42,7 @@ from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
-from sparsebounds.solving import CLOSED, best_leaves
+from sparsebounds.solving import CLOSED, best_leaves, wide_gap
 
 SIZES_KEPT = 4
 """Dual points of budgets that a path in l0 keeps whole for its next prices."""
@@ -197,6 +198,8 @@ class Walk:
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
         row = row.or_better(self.rows[::-1])
+        if not self.late() and not self.interrupted:
+            row = self.shifted(row, relaxed)
         if self.exact and not self.late() and not self.interrupted:
             row = self.searched(row, relaxed)
         self.known = [row.certificate.support, *search.grown]
@@ -245,11 +248,29 @@ class Walk:
             if not np.array_equal(support, row.certificate.support):
                 self.rows[i] = row.or_found(search.model(support))
 
+    def proved(self, row: Row, tree: Tree, lower: float) -> Row:
+        """The row with this tree as its proof, if that proves more."""
+        lower = coarse(row.program, lower)
+        if lower <= row.certificate.lower:
+            return row
+        proof = replace(row.certificate, lower=lower, duals=(), leaves=(), tree=tree)
+        return replace(row, certificate=proof)
+
+    def shifted(self, row: Row, relaxed: Relaxation) -> Row:
+        """The row with curvature moved into the ridge, which takes no search."""
+        program, known = row.program, row.certificate
+        if not wide_gap(program, known, self.tol):
+            return row
+        goal = known.upper - 0.5 * self.tol * program.size(known.upper)
+        model = row.model(relaxed.eta)
+        found = root_proof(program, relaxed, model, goal, self.finish, alone=not self.exact)
+        return row if found is None else self.proved(row, found.tree, found.lower)
+
     def searched(self, row: Row, relaxed: Relaxation) -> Row:
         """The row after an exact search, which has its share of the time that is left."""
         program, known = row.program, row.certificate
         # Without any feature there is nothing to search.
-        if program.never.all() or program.relative(known.gap, known.upper) <= self.tol:
+        if program.never.all() or not wide_gap(program, known, self.tol):
             return row
         until = self.finish.part(1.0 / (len(self.grid) - len(self.rows)))
         try:
@@ -265,10 +286,7 @@ class Walk:
         limited = until.cut or done.nodes >= most or search.hopeless(budget)
         # What neither ended nor met a limit was ended by Ctrl-C.
         self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
-        row, lower = row.or_found(done.model), coarse(program, done.lower)
-        if lower > known.lower:
-            proved = replace(row.certificate, lower=lower, duals=(), leaves=(), tree=done.tree)
-            row = replace(row, certificate=proved)
+        row = self.proved(row.or_found(done.model), done.tree, done.lower)
         return replace(row, nodes=done.nodes)
 
     def state(self) -> WalkState:

@@ -6,6 +6,7 @@ from sparsebounds.solving.certify import certify
 from sparsebounds.solving.proof import best_leaves as best_leaves
 from sparsebounds.solving.proof import certificate_from as certificate_from
 from sparsebounds.solving.proof import proved as proved
+from sparsebounds.solving.proof import wide_gap as wide_gap
 from sparsebounds.solving.sentences import bounds_sentence as bounds_sentence
 from sparsebounds.solving.sentences import features_sentence as features_sentence
 from sparsebounds.solving.solution import Solution, SolutionStats
