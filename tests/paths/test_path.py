@@ -141,7 +141,7 @@ def test_never_worse_than_one_relaxation_or_one_solve(
     scale = path.null
     for point in path[1::6]:
         one = {"k": point.k} if point.k is not None else {"l0": point.l0}
-        alone = sb.solve(SAMPLE.X, y, **one, **options)
+        alone = sb.solve(SAMPLE.X, y, exact=False, **one, **options)
         assert point.lower >= alone.relaxation.lower - 1e-6 * scale
         assert point.upper <= alone.upper + 1e-2 * scale
         if loss == "squared":
@@ -155,7 +155,9 @@ def test_all_proofs_verify_and_only_on_their_data() -> None:
         path = sb.path(SAMPLE.X, SAMPLE.y, sample_weight=weights, **grid, **options)
         for point, verdict in zip(path, path.verify(SAMPLE.X, SAMPLE.y, weights), strict=True):
             assert verdict.ok, verdict.message
-            assert verdict.lower == pytest.approx(point.lower, rel=1e-12)
+            # The terms of a minorant are larger than their sum, and so is their rounding.
+            digits = 1e-12 if point.certificate.tree is None else 1e-9
+            assert verdict.lower == pytest.approx(point.lower, rel=digits)
             assert point.lower <= verdict.lower
             assert verdict.upper <= point.upper == pytest.approx(verdict.upper, rel=1e-12)
         assert not any(verdict.ok for verdict in path.verify(SAMPLE.X, SAMPLE.y))
@@ -164,7 +166,9 @@ def test_all_proofs_verify_and_only_on_their_data() -> None:
 def test_prices_take_the_best_of_all_dual_vectors() -> None:
     """With many prices the dual vectors of other points raise bounds above what solve proves."""
     path = sb.path(SAMPLE.X, SAMPLE.y, l0s=np.geomspace(1.0, 0.001, 20), ridge=0.02)
-    alone = [sb.solve(SAMPLE.X, SAMPLE.y, l0=point.l0, ridge=0.02).lower for point in path]
+    alone = [
+        sb.solve(SAMPLE.X, SAMPLE.y, l0=point.l0, ridge=0.02, exact=False).lower for point in path
+    ]
     gained = (path.lower - alone) / path.null
     assert np.all(gained > -1e-6)
     assert np.all(path.lower <= path.upper)
