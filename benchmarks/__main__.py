@@ -23,6 +23,10 @@ relaxation.check        Whether every peer solves our relaxation, on small data;
                         Peers: as for relaxation.
                         About 3 minutes; saves nothing.
 
+bounds                  Gaps at the root, and what moving curvature into the ridge gains.
+                        Peers: the semidefinite program, by SCS.
+                        About 20 minutes; results/bounds.
+
 models                  Models with k features: objective, gap and time on 96 problems.
                         Peers: abess, fastsparse, OKRidge, celer, matching pursuit.
                         About 15 minutes; results/models.

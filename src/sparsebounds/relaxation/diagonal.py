@@ -35,8 +35,8 @@ SPARED = 1e-3
 START = 0.7
 """Where the ascent begins: this part of the way to the boundary."""
 
-LENT, LENT_INSIDE = 0.1, 0.9
-"""The part of its ridge that a feature lends, and one that is always in."""
+LENT, LENT_SEARCH, LENT_INSIDE = 0.9, 0.2, 0.9
+"""The part of its ridge that a feature lends: at the root, for a search, and where always in."""
 
 SINGULAR = 1e-9
 """A pivot this small next to its diagonal entry is that of a singular matrix."""
@@ -47,7 +47,7 @@ MOST_STEPS = 30
 MOST_VALUES = 40
 """Relaxations in one ascent at most."""
 
-SETTLED = 1e-4
+SETTLED = 2e-5
 """What the barrier may be off by, relative to the value, where the ascent ends."""
 
 
@@ -59,9 +59,9 @@ class Room:
     lent: Vector
 
     @classmethod
-    def of(cls, curvature: Curvature, own: Vector) -> Room:
-        """`own` is the ridge of each feature."""
-        lent = np.where(curvature.program.always, LENT_INSIDE, LENT) * own
+    def of(cls, curvature: Curvature, own: Vector, share: float) -> Room:
+        """`own` is the ridge of each feature, and `share` the part that it lends."""
+        lent = np.where(curvature.program.always, LENT_INSIDE, share) * own
         return cls(curvature.gram + np.diag(lent), lent)
 
     def start(self) -> Vector | None:
@@ -86,7 +86,7 @@ class Room:
 @np.errstate(all="ignore")
 def central_diagonal(curvature: Curvature, own: Vector) -> Vector | None:
     """The diagonal for a search; None where Q is singular. `own` is the ridge of each feature."""
-    room = Room.of(curvature, own)
+    room = Room.of(curvature, own, LENT_SEARCH)
     d = room.start()
     if d is None:
         return None
@@ -127,7 +127,7 @@ def best_diagonal(
     """
     w, penalty, scale = start, program.penalty(ridge=ridge), abs(program.null)
     own = program.ridges if ridge is None else np.full(program.m, ridge)
-    room = Room.of(curvature, own)
+    room = Room.of(curvature, own, LENT)
 
     def relaxed(d: Vector) -> tuple[float, Vector, Vector]:
         part = smooth.curbed(np.arange(program.m), d - room.lent)
