@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 import numpy as np
@@ -22,7 +22,7 @@ from benchmarks.common.timing import best_run, timed
 from sparsebounds import Program, relax, solve
 from sparsebounds.datasets import make_correlated
 
-SEEDS = (88_231, 470_119, 903_647)
+SEEDS = (488924, 231818, 208387)
 """Drawn after all settings were frozen."""
 
 SIZES = ((2000, 100, 10), (2000, 60, 10), (600, 200, 8), (5000, 300, 20))
@@ -70,7 +70,7 @@ class Bounds(Benchmark[BoundRow]):
     header = ("", "plain", "even", "ours", "SDP", "recovered", "ms", "ms plain", "s SDP")
     packages = ("sparsebounds", "numpy", "scipy", "cvxpy", "scs")
     quick = ("2000 x 60, AR 0.5, k 5 of 10, ridge 0.01",)
-    problems: dict[str, Any] = {}
+    problems: ClassVar[dict[str, Any]] = {}
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
@@ -156,7 +156,7 @@ def table_of(name: str) -> tuple[Any, Any]:
 
 def unshifted(X: Any, y: Any, k: int, ridge: float) -> Any:
     """The same solve without the shift."""
-    with mock.patch("sparsebounds.solving.proof.root_proof", lambda *_, **__: None):
+    with mock.patch("sparsebounds.solving.proof.root_proof", return_value=None):
         return solve(X, y, k=k, ridge=ridge, exact=False)
 
 
