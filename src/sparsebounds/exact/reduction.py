@@ -19,7 +19,7 @@ from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
 
-MOST = 1000
+MOST = 500
 """Features of which a minorant is made at most: it takes the cube of their number."""
 
 FEW = 0.9
