@@ -27,7 +27,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.decimals import rounded_up, share_up
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
 from sparsebounds.data import Data, DataArguments
@@ -37,6 +37,12 @@ from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 from sparsebounds.problem import Arguments, Problem, completed, mask, takes
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
+
+
+def check_program(program: Any) -> None:
+    """A program is what `Program` made."""
+    if not isinstance(program, Program):
+        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
 
 
 class Program:

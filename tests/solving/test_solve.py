@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import warnings
 from dataclasses import replace
 from typing import get_args
 
@@ -192,3 +193,33 @@ def test_an_interrupted_search_returns_its_best_and_says_so(
     found = sb.solve(data.X, data.y, k=4, ridge=0.01)
     assert "The search was interrupted: a longer one may find a better model." in found.message
     assert found.certificate.verify(data.X, data.y)
+
+
+def test_the_filters_of_warnings_stay_as_they_are() -> None:
+    """They belong to the whole process: a thread must not find those of another one."""
+    data = make_correlated(30, 12, nonzeros=3, random_state=0)
+    given = {"X": data.X, "y": data.y, "ridge": 0.01}
+    calls = [
+        lambda report: sb.solve(**given, k=3, exact=True, callback=report),
+        lambda report: sb.solve(**given, l0=0.01, loss="tukey", callback=report),
+        lambda report: sb.path(**given, ks=[1, 2], callback=report),
+        lambda report: sb.near_optimal(Program(**given, k=2), 0.0, callback=report),
+        lambda report: sb.rank_bounds(Program(**given, k=2), [2], callback=report),
+    ]
+    for call in calls:
+        seen: list[list[object]] = []
+        before = list(warnings.filters)
+        call(lambda _, seen=seen: seen.append(list(warnings.filters)))
+        assert seen
+        assert all(filters == before for filters in seen)
+
+
+def test_only_relax_itself_warns_of_an_early_end() -> None:
+    data = make_correlated(30, 12, nonzeros=3, random_state=0)
+    program = Program(data.X, data.y, k=3, ridge=0.01)
+    with pytest.warns(sb.relaxation.RelaxationWarning):
+        sb.relax(program, time_limit=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = solve_program(program, time_limit=1e-9)
+        sb.certify(program, found.coef, time_limit=1e-9)

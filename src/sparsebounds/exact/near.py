@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -35,7 +34,7 @@ from sparsebounds.exact.good_models import NearOptimal
 from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
 from sparsebounds.models import Model, Search, as_returned, refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Progress, Relaxation, relaxation_of
 
 __all__ = ["NearOptimal", "NearProgress", "near_optimal"]
 
@@ -66,10 +65,8 @@ def near_optimal(
     program.require_convex("near_optimal")
     deadline = Deadline.of(time_limit)
     most_nodes = math.inf if node_limit is None else node_limit
-    with warnings.catch_warnings():
-        # Short of its own tolerance the relaxation is still a bound.
-        warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
+    # Short of its own tolerance the relaxation is still a bound.
+    relaxed = relaxation_of(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
     model = Search(program, relaxed, deadline=deadline).run()
     neighbourhood = Neighbourhood(program, relaxed, model, eps, tol, deadline)
 

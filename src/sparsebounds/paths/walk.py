@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -39,7 +38,7 @@ from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
+from sparsebounds.relaxation import Progress, Relaxation, Workspace, relaxation_of
 from sparsebounds.solving import CLOSED, best_leaves
 
 SIZES_KEPT = 4
@@ -141,31 +140,29 @@ class Walk:
     def run(self) -> Path:
         """Point after point; what ended it is in the path's message."""
         reason = self.settled() if self.rows else ""
-        with warnings.catch_warnings():
-            # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
-            warnings.simplefilter("ignore", RelaxationWarning)
-            try:
-                if not self.rows and self.stop is not None and len(self.grid) > 1:
-                    self.relax(self.posed(self.grid[-1]))
-                    self.last = None
-                for value in self.grid[len(self.rows) :]:
-                    if reason or (self.rows and (self.late() or self.interrupted)):
-                        break
-                    self.step(value)
-                    reason = self.settled()
-                self.back()
-            except KeyboardInterrupt:
-                self.interrupted = True
-                if not self.rows:
-                    raise
-            finally:
-                self.save(now=True)
-            return self.result(reason)
+        # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
+        try:
+            if not self.rows and self.stop is not None and len(self.grid) > 1:
+                self.relax(self.posed(self.grid[-1]))
+                self.last = None
+            for value in self.grid[len(self.rows) :]:
+                if reason or (self.rows and (self.late() or self.interrupted)):
+                    break
+                self.step(value)
+                reason = self.settled()
+            self.back()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.rows:
+                raise
+        finally:
+            self.save(now=True)
+        return self.result(reason)
 
     def relax(self, program: Program) -> Relaxation:
         """A relaxation from where the last one ended; its dual vector is shared."""
         until = self.finish.part(RELAX)
-        found = relax(
+        found = relaxation_of(
             program,
             min(1e-6, 0.01 * self.tol),
             start=self.last,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -29,7 +28,7 @@ from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, p
 from sparsebounds.models import Search, as_returned
 from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
+from sparsebounds.relaxation import Progress, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import solve_nonconvex
 from sparsebounds.solving.proof import certificate_from
 from sparsebounds.solving.solution import Solution, SolutionStats
@@ -105,10 +104,11 @@ def solve_program(
     saved = None if file is None else file.saved
     accuracy = min(1e-6, 0.01 * tol)
     # Overflow far from the solution is an infinite value, not news for the user.
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
-        warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, accuracy, time_limit=deadline.part(RELAX), callback=callback)
+        relaxed = relaxation_of(
+            program, accuracy, time_limit=deadline.part(RELAX), callback=callback
+        )
         models = Search(program, relaxed, deadline=deadline)
         goal = relaxed.lower + CLOSED * tol * max(abs(relaxed.lower), abs(program.null))
         # An exact search comes back for more models when it turns out to be a long one.
