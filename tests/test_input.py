@@ -566,3 +566,14 @@ def test_later_changes_of_the_response_do_not_reach_the_program() -> None:
     y[:], weights[0], ridge[:] = 0.0, 9.0, 5.0
     again = pose(sample_weight=np.ones(6), offset=Y, ridge=np.ones(3))
     assert program.objective(np.ones(3) * [1, 1, 0]) == value == again.objective([1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(("y", "loss"), [(Y, "squared"), (LABELS.astype(float), "logistic")])
+def test_vectors_are_copies_of_the_caller_s(y: np.ndarray, loss: str) -> None:
+    given = {name: np.full(n, 0.5) for name, n in (("sample_weight", N), ("offset", N))}
+    ridge, l0 = np.full(M, 0.5), np.full(M, 0.1)
+    program = Program(X, y, loss=loss, ridge=ridge, l0=l0, **given)
+    data, problem = program.data, program.problem
+    kept = (data.y, data.weights, data.offset, problem.ridge, problem.l0)
+    for own, theirs in zip(kept, (y, *given.values(), ridge, l0), strict=True):
+        assert not np.shares_memory(own, theirs)

@@ -191,7 +191,7 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
         raise InputTypeError("y mixes labels that cannot be sorted; use one type.") from error
     values = labels.tolist()
     if labels.dtype.kind in "fiu" and set(values) <= {-1, 1}:
-        return np.asarray(y, dtype=np.float64), (-1, 1)
+        return y.astype(np.float64), (-1, 1)
     if len(values) != 2:
         shown = ", ".join(repr(label) for label in values[:5])
         if len(values) > 5:
