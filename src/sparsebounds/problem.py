@@ -1,4 +1,4 @@
-"""Problem: what is asked of the data. The list of its arguments is here and nowhere else.
+"""Problem: what is asked of the data.
 
 `Arguments` are what users pass, `Problem` what they mean once checked: the value that programs are
 made of, and that certificates and checkpoints keep.
@@ -6,101 +6,23 @@ made of, and that certificates and checkpoints keep.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
-from sparsebounds.data import Data, DataArguments
+from sparsebounds.data import Data
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
-
-Call = TypeVar("Call", bound=Callable[..., Any])
-
-
-class PathArguments(DataArguments, total=False):
-    """The arguments of a problem, but for what makes its models sparse."""
-
-    ridge: Any
-    """The weight of |w|^2 / 2: a number, or one per feature. Pass `ridge` or `ball`."""
-
-    ball: float | None
-    """|w|^2 at most this."""
-
-    loss: str | Loss
-    fit_intercept: bool
-    standardize: bool | tuple[Vector, Vector]
-    """Whether to pose the problem on columns of mean 0 and standard deviation 1, or on which
-    (center, scale)."""
-
-    positive: Any
-    """Whether coefficients must be >= 0: one answer, or one per feature."""
-
-    always: Any
-    """Features, by name or number, that are in every model: neither counted nor priced."""
-
-    never: Any
-    """Features that are in no model."""
-
-
-class Arguments(PathArguments, total=False):
-    """The arguments of a problem."""
-
-    k: int | None
-    """The most features that a model may have. Pass `k` or `l0`."""
-
-    l0: Any
-    """The price per feature: a number, or one per feature."""
-
-
-DEFAULTS: dict[str, Any] = dict.fromkeys(Arguments.__annotations__) | {
-    "loss": "squared",
-    "fit_intercept": False,
-    "standardize": False,
-    "positive": False,
-}
-"""What holds where nothing is said."""
-
-
-def takes(arguments: type) -> Callable[[Call], Call]:
-    """Spell out the arguments of a problem in the signature of a function that takes them."""
-
-    def spelt(function: Call) -> Call:
-        signature = inspect.signature(function)
-        *own, _ = signature.parameters.values()
-        stated = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
-            for name in DEFAULTS
-            if name in arguments.__annotations__
-        ]
-        own = sorted([*own, *stated], key=lambda one: one.kind)
-        function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-        return function
-
-    return spelt
-
-
-def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a problem, those not given at their defaults."""
-    for name in given.keys() - DEFAULTS.keys():
-        near = difflib.get_close_matches(name, DEFAULTS, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputTypeError(f"{name!r} is an unexpected keyword argument.{hint}")
-    found = {**DEFAULTS, **given}
-    check.exactly_one(k=found["k"], l0=found["l0"])
-    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
-    return found
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,12 @@ from sparsebounds._support.decimals import rounded_up, share_up
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
-from sparsebounds.data import Data, DataArguments
+from sparsebounds.arguments import Arguments, DataArguments, completed, takes
+from sparsebounds.data import Data
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
-from sparsebounds.problem import Arguments, Problem, completed, mask, takes
+from sparsebounds.problem import Problem, mask
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
@@ -45,6 +46,7 @@ def check_program(program: Any) -> None:
         raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
 
 
+@takes(Arguments)
 class Program:
     """A sparse program, validated: data and a problem. Every other layer is a function of it.
 
@@ -52,7 +54,6 @@ class Program:
     changing it in place leaves what was computed from the old one behind.
     """
 
-    @takes(Arguments)
     def __init__(self, X: Any, y: Any, **arguments: Unpack[Arguments]) -> None:
         given = completed(arguments)
         loss = get_loss(given["loss"])

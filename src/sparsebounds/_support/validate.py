@@ -28,22 +28,24 @@ def exactly_one(**arguments: Any) -> None:
         raise InputError(f"Both {names} were given; pass only one of them.")
 
 
-def cardinality(k: Any) -> int:
-    """k as an int >= 0."""
+def cardinality(k: Any, among: str = "") -> int:
+    """k, an entry of `among` where that is named, as an int >= 0."""
+    shown = f"{among} holds {k!r}, which" if among else f"k={k!r}"
     if isinstance(k, bool) or not isinstance(k, Integral):
-        raise InputTypeError(f"k={k!r} must be an integer: the largest number of nonzeros.")
+        raise InputTypeError(f"{shown} must be an integer: the largest number of nonzeros.")
     if k < 0:
-        raise InputError(f"k={k} is negative; pass the largest number of nonzeros, 0 or more.")
+        raise InputError(f"{shown} is negative; pass the largest number of nonzeros, 0 or more.")
     return int(k)
 
 
-def positive_number(name: str, value: Any) -> float:
-    """A finite float > 0."""
+def positive_number(name: str, value: Any, *, listed: bool = False) -> float:
+    """A finite float > 0; `listed`: an entry of the argument."""
+    shown = f"{name} holds {value!r}, which" if listed else f"{name}={value!r}"
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputTypeError(f"{name}={value!r} must be a number greater than 0.")
+        raise InputTypeError(f"{shown} must be a number greater than 0.")
     number = float(value)
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name}={value!r} must be finite and greater than 0.")
+        raise InputError(f"{shown} must be finite and greater than 0.")
     return number
 
 
@@ -235,6 +237,12 @@ def entries(values: Iterable[Any]) -> Iterable[Any]:
     foreign = bool(is_array_api_obj(values))
     listed: Iterable[Any] = to_numpy(values) if foreign else values
     return listed
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value has entries; a text and a single number have none."""
+    scalar = isinstance(value, str) or getattr(value, "ndim", 1) == 0
+    return not scalar and isinstance(value, Iterable)
 
 
 def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] | None) -> int:

@@ -16,8 +16,7 @@ OWN = {"k": 10, "ridge": 0.1, "fit_intercept": True, "standardize": True, "alway
 
 
 def _defaults() -> dict[str, Any]:
-    from sparsebounds.data import DataArguments
-    from sparsebounds.problem import DEFAULTS
+    from sparsebounds.arguments import DEFAULTS, DataArguments
 
     every = DEFAULTS | OWN
     return {name: every[name] for name in every if name not in DataArguments.__annotations__}

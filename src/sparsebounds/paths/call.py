@@ -6,14 +6,14 @@ import os
 from typing import Any, Unpack
 
 from sparsebounds._support.deadline import Deadline
+from sparsebounds.arguments import CommonArguments, takes
 from sparsebounds.paths.arguments import check_options, checked_grid
 from sparsebounds.paths.result import Path
 from sparsebounds.paths.walk import Callback, Walk
-from sparsebounds.problem import PathArguments, takes
 from sparsebounds.program import Program
 
 
-@takes(PathArguments)
+@takes(CommonArguments, after="l0s")
 def path(
     X: Any,
     y: Any,
@@ -27,7 +27,7 @@ def path(
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
-    **problem: Unpack[PathArguments],
+    **problem: Unpack[CommonArguments],
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
 

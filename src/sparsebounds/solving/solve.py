@@ -22,11 +22,11 @@ import numpy as np
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.validate import check_callback, check_node_limit, check_tolerance
+from sparsebounds.arguments import Arguments, takes
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import Certificate
 from sparsebounds.exact import Checkpoint, ExactSearch, Proof, SearchProgress, proof_of
 from sparsebounds.models import Search, as_returned
-from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import solve_nonconvex
