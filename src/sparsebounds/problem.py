@@ -51,7 +51,7 @@ class Problem:
         """The problem that the `completed` arguments pose on these data."""
         m, names = data.matrix.shape[1], data.names
         k, l0, ridge, ball = (given[name] for name in ("k", "l0", "ridge", "ball"))
-        fit_intercept = bool(given["fit_intercept"])
+        fit_intercept = check.truth("fit_intercept", given["fit_intercept"])
         if fit_intercept and len(data.y):
             loss.check_intercept(data.y)
         k = None if k is None else check.cardinality(k)

@@ -351,7 +351,7 @@ def test_the_picture_shows_the_path(grid: dict[str, Any]) -> None:
         ({"l0s": [0.1, 0.0]}, "l0s holds 0.0, which must be finite and greater than 0"),
         ({"ks": [1], "stop": 2}, "stop=2 must be a number between 0 and 1"),
         ({"ks": [1], "tol": 0}, "tol=0 must be a number greater than 0"),
-        ({"ks": [1], "node_limit": 0}, "node_limit=0 must be 1 or more"),
+        ({"ks": [1], "node_limit": 0}, "node_limit=0 must be a whole number, 1 or more"),
         ({"ks": [1], "time_limit": -1}, "time_limit=-1 must be a number of seconds"),
     ],
 )

@@ -23,6 +23,7 @@ from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)
 EVERY = list(itertools.product(sorted(REGISTRY), FORMS))
+WHOLE = "must be a whole number, 1 or more, or None for no limit."
 
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
@@ -138,7 +139,20 @@ def test_time_limit_still_gives_a_certified_model() -> None:
         ({"time_limit": "a"}, "time_limit='a' must be a number of seconds greater than 0."),
         ({"time_limit": 0}, "time_limit=0 must be a number of seconds greater than 0."),
         ({"tol": "a"}, "tol='a' must be a number greater than 0, such as 1e-4."),
-        ({"node_limit": "a"}, "node_limit='a' must be 1 or more, or None for no limit."),
+        (
+            {"node_limit": "a"},
+            f"node_limit='a' {WHOLE}",
+        ),
+        (
+            {"node_limit": True},
+            f"node_limit=True {WHOLE}",
+        ),
+        (
+            {"node_limit": 1.5},
+            f"node_limit=1.5 {WHOLE}",
+        ),
+        ({"tol": True}, "tol=True must be a number greater than 0, such as 1e-4."),
+        ({"checkpoint": 3, "exact": True}, "checkpoint=3 must be the name of a file."),
         ({"callback": 3}, "callback=3 cannot be called; pass a function, or None."),
     ],
 )

@@ -22,9 +22,8 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds._support.errors import InputTypeError
 from sparsebounds._support.rounding import down
-from sparsebounds._support.validate import check_callback, positive_number, whole_number
+from sparsebounds._support.validate import check_callback, positive_number, truth, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up, one_price
 from sparsebounds.fitting import inside_ball
 from sparsebounds.models import Model, candidate_supports, refit
@@ -97,12 +96,11 @@ def rank_bounds(
     )
     tol = positive_number("tol", tol)
     check_callback(callback)
-    if not isinstance(full, (bool, np.bool_)):
-        raise InputTypeError(f"full={full!r} must be True or False.")
+    full = truth("full", full)
     interrupted = False
     # Short of its tolerance a relaxation still yields a dual vector, and every one is valid.
     factors = factorise(program, wanted[-1], chosen, Q, power, seed)
-    sweep = _Sweep(program, factors, tol, bool(full), draws, seed, deadline)
+    sweep = _Sweep(program, factors, tol, full, draws, seed, deadline)
     for rank in wanted:
         try:
             with deadline.timed("row", 1):
