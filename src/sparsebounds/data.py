@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, read_only
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
 
@@ -26,6 +26,11 @@ class Data:
     names: tuple[str, ...] | None = None
     classes: tuple[Any, Any] | None = None
     """The labels that -1 and +1 stand for."""
+
+    def __post_init__(self) -> None:
+        for name in ("y", "weights", "offset"):
+            if (vector := getattr(self, name)) is not None:
+                object.__setattr__(self, name, read_only(vector))
 
     @classmethod
     def read(

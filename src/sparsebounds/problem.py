@@ -7,14 +7,17 @@ made of, and that certificates and checkpoints keep.
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector, read_only
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
 from sparsebounds.data import Data
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
     from sparsebounds.program import Program
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """What is asked of data of m columns; the loss by its name."""
+    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`."""
 
     loss: str
     loss_parameters: Mapping[str, float]
@@ -45,6 +48,21 @@ class Problem:
     level: float = 0.0
     """What is subtracted from the response, and from the intercept, without rounding
     (`_support.level`)."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _fixed(getattr(self, field.name)))
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Problem) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping that cannot be changed cannot be pickled either.
+        values = [getattr(self, field.name) for field in fields(self)]
+        return Problem, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
 
     @classmethod
     def read(cls, data: Data, loss: Loss, given: Mapping[str, Any]) -> Problem:
@@ -129,7 +147,7 @@ class Problem:
             never=np.flatnonzero(mask(self.never, m)[features]),
         )
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Identifies the problem: equal ones, and no others, have the same."""
         found = hashlib.sha256()
@@ -140,8 +158,9 @@ class Problem:
             parts = value if isinstance(value, tuple) else (value,)
             found.update(f"{field.name}:".encode())
             for part in parts:
+                plain = dict(part) if isinstance(part, Mapping) else part
                 array = isinstance(part, np.ndarray)
-                found.update(part.tobytes() if array else repr(part).encode())
+                found.update(part.tobytes() if array else repr(plain).encode())
                 found.update(b";")
         return found.hexdigest()
 
@@ -173,6 +192,16 @@ def mask(features: Index, m: int) -> Mask:
     found = np.zeros(m, dtype=np.bool_)
     found[features] = True
     return found
+
+
+def _fixed(value: Any) -> Any:
+    """A value of a problem, not to be changed in place; itself where it was none to be."""
+    if isinstance(value, tuple):
+        fixed = tuple(map(_fixed, value))
+        return value if all(map(operator.is_, value, fixed)) else fixed
+    if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
+        return MappingProxyType(dict(value))
+    return read_only(value) if isinstance(value, np.ndarray) else value
 
 
 def _number(value: float | Vector | None) -> str:

@@ -39,6 +39,9 @@ from sparsebounds.problem import Problem, mask
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
+OF_ROWS = ("F", "null_intercept", "null", "rounding")
+"""What programs share that differ in their columns, or in what they ask of these."""
+
 
 def check_program(program: Any) -> None:
     """A program is what `Program` made."""
@@ -94,6 +97,25 @@ class Program:
         self.positive = mask(problem.positive, self.m)
         self.always = mask(problem.always, self.m)
         self.never = mask(problem.never, self.m)
+        for vector in (self.y, self.positive, self.always, self.never):
+            vector.flags.writeable = False
+        self._posed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_posed" in self.__dict__:
+            raise AttributeError(
+                f"A program does not change: {name} stays as it is. Make a new one, by with_budget "
+                "and the like or by sparsebounds.Program(...)."
+            )
+        super().__setattr__(name, value)
+
+    # It does not change: copies, such as those of a solution, share it.
+
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return self
 
     # The problem, in the words of the mathematics.
 
@@ -263,7 +285,17 @@ class Program:
         rest = {"ceiling": self.ceiling, "least_rounding": self._least_rounding} | rest
         other = object.__new__(Program)
         other._pose(*parts, **rest)
+        if other._rows == self._rows:
+            known = self.__dict__
+            other.__dict__.update({name: known[name] for name in OF_ROWS if name in known})
         return other
+
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        """What the objective without features depends on."""
+        parts = (self.data.y, self.data.weights, self.data.offset, self.loss)
+        numbers = (self.level, self.fit_intercept, self._least_rounding)
+        return *map(id, parts), *numbers
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import warnings
@@ -187,9 +188,13 @@ def test_solutions_know_their_primalization_and_gap_bounds() -> None:
     found = sb.solve(data.X, data.y, k=3, ridge=0.05)
     assert found.primalization.value <= found.relaxation.value * (1 + 1e-9)
     assert found.bounds.rank == 4
-    copy = pickle.loads(pickle.dumps(found))
-    assert copy.program is None
-    assert copy.upper == found.upper
+    pickled = pickle.loads(pickle.dumps(found))
+    assert pickled.program is None
+    assert pickled.upper == found.upper
+    for copied in (copy.copy(found), copy.deepcopy(found)):
+        assert copied.program is found.program
+        assert copied.bounds.rank == 4
+    assert not np.shares_memory(copied.coef, found.coef)
     fresh = replace(found, program=None)
     with pytest.raises(ValueError, match=r"sb.gap_bounds\(program, solution.relaxation\)"):
         _ = fresh.bounds
@@ -237,3 +242,15 @@ def test_only_relax_itself_warns_of_an_early_end() -> None:
         warnings.simplefilter("error")
         found = solve_program(program, time_limit=1e-9)
         sb.certify(program, found.coef, time_limit=1e-9)
+
+
+def test_results_are_equal_to_themselves_alone() -> None:
+    data = make_correlated(20, 5, nonzeros=2, random_state=0)
+    one, two = (sb.solve(data.X, data.y, k=2, ridge=0.1) for _ in range(2))
+    first, second = (sb.path(data.X, data.y, ks=[1, 2], ridge=0.1) for _ in range(2))
+    pairs = [(one, two), (one.certificate, two.certificate), (first, second), (first[0], second[0])]
+    for mine, other in pairs:
+        assert mine == mine
+        assert mine != other
+        assert len({mine, other}) == 2
+    assert one.certificate.problem == two.certificate.problem

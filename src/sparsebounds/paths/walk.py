@@ -91,10 +91,9 @@ class Walk:
         self.deadline = deadline
         self.first_pass = program.matrix.passes
         self.by_price = isinstance(grid[0], float)
-        # Copies made from here on share what does not depend on k or l0.
+        # Certificates need the first; programs at other k or l0, made of this one, share the rest.
         with deadline.timed("scan", 1):
-            for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
-                getattr(program, name)
+            _ = program.fingerprint, program.null, program.rounding
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace = Workspace(program)
         self.last: Relaxation | None = None
