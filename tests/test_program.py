@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import lower_bound
 from sparsebounds.losses import REGISTRY, Huber
-from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.matrices import DenseMatrix, StandardizedMatrix
 from sparsebounds.program import Form, Program
 
 FORMS = get_args(Form)
@@ -442,3 +443,10 @@ def test_programs_of_the_same_rows_share_what_depends_on_these() -> None:
     assert shifted.level != 0.0
     assert shifted.F is not shifted.at_level(0.0).F
     assert program.with_loss(Huber()).F is not program.F
+
+
+def test_another_matrix_has_the_same_shape() -> None:
+    X, y = sample("squared")
+    program = Program(X, y, k=2, ridge=0.1)
+    with pytest.raises(InputError, match="matrix is 12 x 4, but the program's data are 12 x 5"):
+        program.with_matrix(DenseMatrix(X[:, :4]))

@@ -312,6 +312,11 @@ class Program:
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
+        if matrix.shape != (self.n, self.m):
+            raise InputError(
+                f"matrix is {matrix.shape[0]} x {matrix.shape[1]}, but the program's data are "
+                f"{self.n} x {self.m}."
+            )
         if isinstance(matrix, StandardizedMatrix):
             scaled = (matrix.center, matrix.scale)
             return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)
