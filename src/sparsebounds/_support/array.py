@@ -95,7 +95,8 @@ class Abroad(Home):
         self._device = device(array)
 
     def bring(self, x: npt.NDArray[Any]) -> Array:
-        return self.xp.asarray(x, device=self._device)
+        # torch warns of arrays that cannot be written to.
+        return self.xp.asarray(np.require(x, requirements="W"), device=self._device)
 
     def fetch(self, x: Array) -> Vector:
         return to_numpy(x)

@@ -35,7 +35,7 @@ def path(
     upwards, `l0s` downwards. `stop` ends the path where it is proved that the rest of the grid has
     nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
     for at most `node_limit` nodes each. After `time_limit` seconds in all, or Ctrl-C, the points
-    done are returned; `callback` is called as in `solve`, and with a `PathProgress` a point.
+    done are returned; `callback` is called as in `solve`, and with a `PathProgress` per point.
     `checkpoint` is a file that the path is saved to after its points, and taken up from where it
     exists: the answer is that of a path that was never stopped.
     """
