@@ -130,7 +130,7 @@ def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
 
 def documented(text: str | None, kinds: Mapping[str, str]) -> str:
     """A docstring, and a section about the data and the arguments of a problem."""
-    lines = [inspect.cleandoc(text or ""), "", "Parameters of the problem", "-" * 25]
+    lines = [inspect.cleandoc(text or ""), "", "Parameters", "-" * 10]
     for name, sentence in DATA.items():
         lines += [name, f"    {sentence}"]
     for name, kind in kinds.items():
