@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("losses",),
     ("penalties",),
     ("matrices",),
+    ("arguments",),
     ("data",),
     # One layer: a problem read from a file poses itself.
     ("problem", "program"),

@@ -76,7 +76,12 @@ SHAPES = [
     case("y column", InputError, "y must be one-dimensional; its shape is (6, 1). Try y.ravel().",
          y=Y[:, None]),
     case("y short", InputError, "y has 5 entries, but X has 6 rows; pass one per row.", y=Y[:5]),
-    case("y none", InputError, "y must be one-dimensional; its shape is ().", y=None),
+    case("y none", InputTypeError, "y is None; pass the response, one number or label per row.",
+         y=None),
+    case("y number", InputError, "y must be one-dimensional; its shape is (). Pass a list, one "
+         "entry per row.", y=3.0),
+    case("X text", InputTypeError, "X='abc' is a text; pass a matrix, or sparsebounds.open_matrix "
+         "of a file's name.", X="abc"),
     case("y ragged", InputError, "y cannot be read as a vector of numbers",
          y=[[1, 2], [3], 1, 1, 1, 1]),
     case("weights long", InputError, "sample_weight has 7 entries, but X has 6 rows; pass one per "
@@ -146,7 +151,8 @@ NOT_FINITE = [
          offset=with_entry(Y, 5, np.nan)),
     case("offset infinity", InputError, "offset holds infinity at position 1",
          offset=with_entry(Y, 1, -np.inf)),
-    case("ridge NaN", InputError, "ridge holds NaN at position 1", ridge=[1.0, np.nan, 1.0]),
+    case("ridge NaN", InputError, "ridge holds NaN at position 1; pass a finite number.",
+         ridge=[1.0, np.nan, 1.0]),
     case("l0 infinity", InputError, "l0 holds infinity at position 2", l0=[1.0, 0.1, np.inf]),
 ]  # fmt: skip
 
@@ -229,7 +235,10 @@ RESPONSES = [
          "rows.", sample_weight=np.zeros(6)),
     case("unknown loss", ValueError, "loss='hinge' is not a loss; pass one of 'huber', 'logistic', "
          "'poisson', 'squared', 'squared_hinge', 'amplitude', ", loss="hinge"),
-    case("a loss class", ValueError, "is not a loss; pass one of", loss=Huber),
+    case("a loss class", InputTypeError, "loss=Huber is a class; pass an instance, such as "
+         "Huber().", loss=Huber),
+    case("a misspelt loss", InputError, "is not a loss (did you mean 'poisson'?); pass one of",
+         loss="poison"),
 ]  # fmt: skip
 
 
@@ -299,6 +308,8 @@ SETTINGS = [
          feature_names=["a", "b", "a"]),
     case("names as one string", InputTypeError, "feature_names='abc' must be a list of 3 names",
          feature_names="abc"),
+    case("intercept word", InputTypeError, "fit_intercept='no' must be True or False.",
+         fit_intercept="no"),
     case("standardize word", InputTypeError, "standardize='yes' must be True, False or a pair of "
          "vectors (center, scale).", standardize="yes"),
     case("standardize number", InputTypeError, "standardize=1 must be True, False or a pair",
@@ -401,7 +412,7 @@ def test_every_k_from_zero_up(k: Any) -> None:
     assert math.isinf(program.objective(np.ones(3))) == (k < 3)
 
 
-@pytest.mark.parametrize("number", [1, np.float32(0.5), np.int8(2), Fraction(1, 4)])
+@pytest.mark.parametrize("number", [1, np.float32(0.5), np.int8(2), Fraction(1, 4), np.array(0.5)])
 def test_numbers_of_every_kind(number: Any) -> None:
     assert pose(ridge=number).ridge == float(number)
     assert pose(l0=number).l0 == float(number)
@@ -566,3 +577,14 @@ def test_later_changes_of_the_response_do_not_reach_the_program() -> None:
     y[:], weights[0], ridge[:] = 0.0, 9.0, 5.0
     again = pose(sample_weight=np.ones(6), offset=Y, ridge=np.ones(3))
     assert program.objective(np.ones(3) * [1, 1, 0]) == value == again.objective([1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(("y", "loss"), [(Y, "squared"), (LABELS.astype(float), "logistic")])
+def test_vectors_are_copies_of_the_caller_s(y: np.ndarray, loss: str) -> None:
+    given = {name: np.full(n, 0.5) for name, n in (("sample_weight", N), ("offset", N))}
+    ridge, l0 = np.full(M, 0.5), np.full(M, 0.1)
+    program = Program(X, y, loss=loss, ridge=ridge, l0=l0, **given)
+    data, problem = program.data, program.problem
+    kept = (data.y, data.weights, data.offset, problem.ridge, problem.l0)
+    for own, theirs in zip(kept, (y, *given.values(), ridge, l0), strict=True):
+        assert not np.shares_memory(own, theirs)

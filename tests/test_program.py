@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, get_args
@@ -15,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import lower_bound
 from sparsebounds.losses import REGISTRY, Huber
-from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.matrices import DenseMatrix, StandardizedMatrix
 from sparsebounds.program import Form, Program
 
 FORMS = get_args(Form)
@@ -393,3 +395,58 @@ def test_units_with_columns_far_from_zero() -> None:
     response = [Fraction(float(v)) + Fraction(program.level) for v in program.y]
     assert response == [Fraction(float(v)) for v in y]
     assert np.allclose([float(z) for z in exact], [float(z) for z in there], rtol=1e-12)
+
+
+def test_equal_problems_are_equal() -> None:
+    X, y = sample("squared")
+    ridge = np.linspace(0.1, 0.5, M)
+    one, two = (Program(X, y, k=2, ridge=ridge, loss=Huber(2.0), standardize=True) for _ in "ab")
+    assert one.problem == two.problem
+    assert hash(one.problem) == hash(two.problem)
+    others = [one.with_budget(3), one.with_loss(Huber(3.0)), Program(X, y, k=2, ridge=0.1)]
+    assert all(other.problem != one.problem for other in others)
+    assert one.problem != "problem"
+    again = pickle.loads(pickle.dumps(one.problem))
+    assert again == one.problem
+    assert again.loss_parameters == {"delta": 2.0}
+
+
+def test_a_program_does_not_change() -> None:
+    X, y = sample("squared")
+    given = {"sample_weight": np.ones(N), "offset": np.ones(N), "always": [0], "never": [1]}
+    program = Program(X, y, l0=np.full(M, 0.1), ridge=np.ones(M), standardize=True, **given)
+    with pytest.raises(AttributeError, match="A program does not change: k stays as it is"):
+        program.k = 5
+    with pytest.raises(TypeError):
+        program.problem.loss_parameters["delta"] = 3.0  # type: ignore[index]
+    data, problem = program.data, pickle.loads(pickle.dumps(program.problem))
+    vectors = [data.y, data.weights, data.offset, program.y, program.always, program.never]
+    for asked in (program.problem, problem):
+        vectors += [asked.l0, asked.ridge, *asked.standardize, asked.always, asked.never]
+    for vector in vectors:
+        with pytest.raises(ValueError, match="read-only"):
+            vector[0] = 0
+    assert program.null > 0  # derived later, and kept
+    assert "null" in vars(program)
+
+
+def test_programs_of_the_same_rows_share_what_depends_on_these() -> None:
+    X, y = sample("poisson")
+    program = Program(X, y, k=2, ridge=0.3, loss="poisson", fit_intercept=True)
+    null, rounding = program.null, program.rounding
+    same = [program.with_budget(1), program.with_price(0.1), program.restricted(np.arange(2))]
+    for other in [*same, program.up_to(2 * null)]:
+        assert other.F is program.F
+        assert vars(other)["null"] == null
+        assert vars(other)["rounding"] == rounding
+    shifted = Program(X, y + 1e6, k=2, ridge=0.3, fit_intercept=True)
+    assert shifted.level != 0.0
+    assert shifted.F is not shifted.at_level(0.0).F
+    assert program.with_loss(Huber()).F is not program.F
+
+
+def test_another_matrix_has_the_same_shape() -> None:
+    X, y = sample("squared")
+    program = Program(X, y, k=2, ridge=0.1)
+    with pytest.raises(InputError, match="matrix is 12 x 4, but the program's data are 12 x 5"):
+        program.with_matrix(DenseMatrix(X[:, :4]))

@@ -5,25 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, read_only
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
-
-
-class DataArguments(TypedDict, total=False):
-    """What may be said of the data, X and y aside."""
-
-    sample_weight: Any
-    """One number per row, 0 or more; rows of weight 0 are left out."""
-
-    offset: Any
-    """One number per row, added to its prediction."""
-
-    feature_names: Any
-    """One name per column; by default those of the data frame."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +26,11 @@ class Data:
     names: tuple[str, ...] | None = None
     classes: tuple[Any, Any] | None = None
     """The labels that -1 and +1 stand for."""
+
+    def __post_init__(self) -> None:
+        for name in ("y", "weights", "offset"):
+            if (vector := getattr(self, name)) is not None:
+                object.__setattr__(self, name, read_only(vector))
 
     @classmethod
     def read(

@@ -1,4 +1,4 @@
-"""Problem: what is asked of the data. The list of its arguments is here and nowhere else.
+"""Problem: what is asked of the data.
 
 `Arguments` are what users pass, `Problem` what they mean once checked: the value that programs are
 made of, and that certificates and checkpoints keep.
@@ -6,106 +6,31 @@ made of, and that certificates and checkpoints keep.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import inspect
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.array import Index, Mask, Vector, read_only
+from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
-from sparsebounds.data import Data, DataArguments
+from sparsebounds.data import Data
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
 
-Call = TypeVar("Call", bound=Callable[..., Any])
 
-
-class PathArguments(DataArguments, total=False):
-    """The arguments of a problem, but for what makes its models sparse."""
-
-    ridge: Any
-    """The weight of |w|^2 / 2: a number, or one per feature. Pass `ridge` or `ball`."""
-
-    ball: float | None
-    """|w|^2 at most this."""
-
-    loss: str | Loss
-    fit_intercept: bool
-    standardize: bool | tuple[Vector, Vector]
-    """Whether to pose the problem on columns of mean 0 and standard deviation 1, or on which
-    (center, scale)."""
-
-    positive: Any
-    """Whether coefficients must be >= 0: one answer, or one per feature."""
-
-    always: Any
-    """Features, by name or number, that are in every model: neither counted nor priced."""
-
-    never: Any
-    """Features that are in no model."""
-
-
-class Arguments(PathArguments, total=False):
-    """The arguments of a problem."""
-
-    k: int | None
-    """The most features that a model may have. Pass `k` or `l0`."""
-
-    l0: Any
-    """The price per feature: a number, or one per feature."""
-
-
-DEFAULTS: dict[str, Any] = dict.fromkeys(Arguments.__annotations__) | {
-    "loss": "squared",
-    "fit_intercept": False,
-    "standardize": False,
-    "positive": False,
-}
-"""What holds where nothing is said."""
-
-
-def takes(arguments: type) -> Callable[[Call], Call]:
-    """Spell out the arguments of a problem in the signature of a function that takes them."""
-
-    def spelt(function: Call) -> Call:
-        signature = inspect.signature(function)
-        *own, _ = signature.parameters.values()
-        stated = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
-            for name in DEFAULTS
-            if name in arguments.__annotations__
-        ]
-        own = sorted([*own, *stated], key=lambda one: one.kind)
-        function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-        return function
-
-    return spelt
-
-
-def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a problem, those not given at their defaults."""
-    for name in given.keys() - DEFAULTS.keys():
-        near = difflib.get_close_matches(name, DEFAULTS, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputTypeError(f"{name!r} is an unexpected keyword argument.{hint}")
-    found = {**DEFAULTS, **given}
-    check.exactly_one(k=found["k"], l0=found["l0"])
-    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
-    return found
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """What is asked of data of m columns; the loss by its name."""
+    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`."""
 
     loss: str
     loss_parameters: Mapping[str, float]
@@ -124,12 +49,27 @@ class Problem:
     """What is subtracted from the response, and from the intercept, without rounding
     (`_support.level`)."""
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _fixed(getattr(self, field.name)))
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Problem) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping that cannot be changed cannot be pickled either.
+        values = [getattr(self, field.name) for field in fields(self)]
+        return Problem, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
+
     @classmethod
     def read(cls, data: Data, loss: Loss, given: Mapping[str, Any]) -> Problem:
         """The problem that the `completed` arguments pose on these data."""
         m, names = data.matrix.shape[1], data.names
         k, l0, ridge, ball = (given[name] for name in ("k", "l0", "ridge", "ball"))
-        fit_intercept = bool(given["fit_intercept"])
+        fit_intercept = check.truth("fit_intercept", given["fit_intercept"])
         if fit_intercept and len(data.y):
             loss.check_intercept(data.y)
         k = None if k is None else check.cardinality(k)
@@ -207,7 +147,7 @@ class Problem:
             never=np.flatnonzero(mask(self.never, m)[features]),
         )
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Identifies the problem: equal ones, and no others, have the same."""
         found = hashlib.sha256()
@@ -218,8 +158,9 @@ class Problem:
             parts = value if isinstance(value, tuple) else (value,)
             found.update(f"{field.name}:".encode())
             for part in parts:
+                plain = dict(part) if isinstance(part, Mapping) else part
                 array = isinstance(part, np.ndarray)
-                found.update(part.tobytes() if array else repr(part).encode())
+                found.update(part.tobytes() if array else repr(plain).encode())
                 found.update(b";")
         return found.hexdigest()
 
@@ -251,6 +192,16 @@ def mask(features: Index, m: int) -> Mask:
     found = np.zeros(m, dtype=np.bool_)
     found[features] = True
     return found
+
+
+def _fixed(value: Any) -> Any:
+    """A value of a problem, not to be changed in place; itself where it was none to be."""
+    if isinstance(value, tuple):
+        fixed = tuple(map(_fixed, value))
+        return value if all(map(operator.is_, value, fixed)) else fixed
+    if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
+        return MappingProxyType(dict(value))
+    return read_only(value) if isinstance(value, np.ndarray) else value
 
 
 def _number(value: float | Vector | None) -> str:

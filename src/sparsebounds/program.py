@@ -27,21 +27,32 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.decimals import rounded_up, share_up
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
-from sparsebounds.data import Data, DataArguments
+from sparsebounds.arguments import Arguments, DataArguments, completed, takes
+from sparsebounds.data import Data
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
-from sparsebounds.problem import Arguments, Problem, completed, mask, takes
+from sparsebounds.problem import Problem, mask
 
 PERFECT = 1e-6
 """A model whose objective is this part of that without features fits as well as perfectly."""
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
+OF_ROWS = ("F", "null_intercept", "null", "rounding")
+"""What programs share that differ in their columns, or in what they ask of these."""
 
+
+def check_program(program: Any) -> None:
+    """A program is what `Program` made."""
+    if not isinstance(program, Program):
+        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+
+
+@takes(Arguments)
 class Program:
     """A sparse program, validated: data and a problem. Every other layer is a function of it.
 
@@ -49,7 +60,6 @@ class Program:
     changing it in place leaves what was computed from the old one behind.
     """
 
-    @takes(Arguments)
     def __init__(self, X: Any, y: Any, **arguments: Unpack[Arguments]) -> None:
         given = completed(arguments)
         loss = get_loss(given["loss"])
@@ -90,6 +100,25 @@ class Program:
         self.positive = mask(problem.positive, self.m)
         self.always = mask(problem.always, self.m)
         self.never = mask(problem.never, self.m)
+        for vector in (self.y, self.positive, self.always, self.never):
+            vector.flags.writeable = False
+        self._posed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_posed" in self.__dict__:
+            raise AttributeError(
+                f"A program does not change: {name} stays as it is. Make a new one, by with_budget "
+                "and the like or by sparsebounds.Program(...)."
+            )
+        super().__setattr__(name, value)
+
+    # It does not change: copies, such as those of a solution, share it.
+
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return self
 
     # The problem, in the words of the mathematics.
 
@@ -277,7 +306,17 @@ class Program:
         rest = {"ceiling": self.ceiling, "least_rounding": self._least_rounding} | rest
         other = object.__new__(Program)
         other._pose(*parts, **rest)
+        if other._rows == self._rows:
+            known = self.__dict__
+            other.__dict__.update({name: known[name] for name in OF_ROWS if name in known})
         return other
+
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        """What the objective without features depends on."""
+        parts = (self.data.y, self.data.weights, self.data.offset, self.loss)
+        numbers = (self.level, self.fit_intercept, self._least_rounding)
+        return *map(id, parts), *numbers
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
@@ -294,6 +333,11 @@ class Program:
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
+        if matrix.shape != (self.n, self.m):
+            raise InputError(
+                f"matrix is {matrix.shape[0]} x {matrix.shape[1]}, but the program's data are "
+                f"{self.n} x {self.m}."
+            )
         if isinstance(matrix, StandardizedMatrix):
             scaled = (matrix.center, matrix.scale)
             return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)

@@ -16,14 +16,18 @@ import pytest
 import scipy.sparse as sp
 from tests.cases import LONG
 
+from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node, dual_point
 from sparsebounds.certificates import Certificate, Leaf, Verdict, leaf_bound, leaf_claim
+from sparsebounds.certificates.codec import BY_HAND, KINDS, READ, _checksum, _packed, decode
 from sparsebounds.losses import REGISTRY, Huber, Squared
+from sparsebounds.problem import Problem
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)
 LOSSES = sorted(REGISTRY)
+OLD = Path(__file__).resolve().parents[1] / "version_0_1"
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -335,3 +339,22 @@ def test_a_program_of_its_own_for_the_problem(priced: Any) -> None:
     assert program.describe() == priced.program.describe()
     duals, leaves = priced.certificate.duals, priced.certificate.leaves
     assert leaf_claim(program, duals, leaves) == priced.certificate.lower
+
+
+def test_every_field_of_a_problem_has_a_reader() -> None:
+    assert KINDS.keys() == {field.name for field in dataclasses.fields(Problem)}
+    assert {name for name in KINDS if KINDS[name] not in READ} == BY_HAND
+
+
+def test_what_json_cannot_hold_is_no_part_of_a_certificate() -> None:
+    with pytest.raises(TypeError, match="A certificate cannot hold a tuple"):
+        _packed((1.0, 2.0))
+
+
+def test_a_node_has_one_shift() -> None:
+    document = json.loads((OLD / "shifted.json").read_text())
+    shifts = document["tree"]["shifts"]
+    shifts.append(shifts[0])
+    document["sha256"] = _checksum(document)
+    with pytest.raises(CertificateError, match=r"tree\.shifts\[\d+\]\.node has a shift already"):
+        decode(json.dumps(document).encode())

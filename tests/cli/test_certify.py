@@ -172,11 +172,17 @@ def test_models_of_other_data(
         ({"bounds": 1}, "bounds must be an object."),
         ({"bounds": {"lower": True}}, "bounds.lower must be a number."),
         ({"loss": 3}, "loss must be the name of a loss."),
-        ({"parameters": {}}, "parameters must hold the parameters of solve, all of them."),
+        (
+            {"parameters": {"kk": 3}},
+            "parameters.kk is not known here; update sparsebounds, or remove it.",
+        ),
         ({"parameters": {"positive": 1}}, "parameters.positive must be true or false."),
         ({"parameters": {"always": "age"}}, "parameters.always must be a list."),
         ({"table": 3}, "table must be an object."),
-        ({"table": {"choice": {}}}, "table.choice must hold the options of a table, all of them."),
+        (
+            {"table": {"choice": {"x": 1}}},
+            "table.choice.x is not known here; update sparsebounds, or remove it.",
+        ),
     ],
 )
 def test_malformed_model_files(
@@ -189,6 +195,19 @@ def test_malformed_model_files(
     assert refused("certify", model, numbers, "--target", "score") == (
         f"{model} is not a valid model file: {sentence}"
     )
+
+
+def test_what_an_older_file_does_not_state_is_at_its_default(
+    invoke: Invoke, numbers: Path, model: Path
+) -> None:
+    document = json.loads(model.read_text())
+    common = ("certify", model, numbers, "--json")
+    before = invoke(*common).stdout
+    for name in ("positive", "always", "never", "l0", "ball"):
+        del document["parameters"][name]
+    del document["table"]["choice"]["one_hot"]
+    model.write_text(json.dumps(document))
+    assert invoke(*common).stdout == before
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x81", b"[" * 100_000, b'{"version": NaN}'])

@@ -49,3 +49,24 @@ def test_an_interrupt_changes_nothing() -> None:
     assert frontier.places.tolist() == start.tolist()
     for name in ("state", "w", "b", "lower", "gradient"):
         np.testing.assert_array_equal(getattr(frontier.nodes, name), getattr(nodes(start), name))
+
+
+class Torn(Frontier):
+    """Ctrl-C comes right after the count is set."""
+
+    armed = False
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "_count" and self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+
+def test_a_late_interrupt_changes_nothing_either() -> None:
+    start, fresh = np.arange(6), np.arange(6, 9)
+    frontier = Torn(nodes(start), start)
+    frontier.armed = True
+    with pytest.raises(KeyboardInterrupt):
+        frontier.replace(np.array([0, 2]), nodes(fresh), fresh)
+    assert frontier.places.tolist() == start.tolist()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact.enumeration import Enumeration
 from sparsebounds.exact.near import NearProgress
@@ -284,14 +284,28 @@ def test_without_the_extra_it_is_named(
     [
         ({"eps": -0.1}, "eps=-0.1 must be a number from 0"),
         ({"eps": 1.0}, "eps=1.0 must be a number from 0"),
-        ({"eps": 0.1, "tol": 0.0}, "tol=0.0 must be at least"),
-        ({"eps": 0.1, "max_supports": 0}, "max_supports=0 must be 1 or more"),
-        ({"eps": 0.1, "node_limit": 0}, "node_limit=0 must be 1 or more"),
+        ({"eps": 0.1, "tol": 0.0}, "tol=0.0 must be a number from 1e-12 to below 1"),
+        ({"eps": 0.1, "max_supports": 0}, "max_supports=0 must be a whole number, 1 or more"),
+        ({"eps": 0.1, "node_limit": 0}, "node_limit=0 must be a whole number, 1 or more"),
+        ({"eps": "a"}, "eps='a' must be a number from 0"),
+        ({"eps": True}, "eps=True must be a number from 0"),
+        ({"eps": 0.1, "max_supports": 2.5}, "max_supports=2.5 must be a whole number"),
+        ({"eps": 0.1, "node_limit": "a"}, "node_limit='a' must be a whole number"),
+        ({"eps": 0.1, "callback": 3}, "callback=3 cannot be called"),
     ],
 )
 def test_arguments_are_checked(arguments: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        sb.near_optimal(Program([[1.0], [2.0]], [1.0, 0.0], k=1, ridge=1.0), **arguments)
+    program = Program([[1.0], [2.0]], [1.0, 0.0], k=1, ridge=1.0)
+    before = program.matrix.passes
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        sb.near_optimal(program, **arguments)
+    assert program.matrix.passes == before
+
+
+def test_a_solution_is_no_program() -> None:
+    found = sb.solve([[1.0], [2.0]], [1.0, 0.0], k=1, ridge=1.0)
+    with pytest.raises(InputTypeError, match="program is a Solution; pass a sparsebounds"):
+        sb.near_optimal(found, 0.1)
 
 
 def test_a_program_without_a_choice_has_one_support() -> None:

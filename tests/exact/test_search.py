@@ -158,7 +158,7 @@ def test_an_interrupt_in_the_middle_of_a_batch_leaves_a_tree(
 
 
 def test_node_limits_are_checked() -> None:
-    with pytest.raises(ValueError, match="node_limit=0 must be 1 or more"):
+    with pytest.raises(ValueError, match="node_limit=0 must be a whole number, 1 or more"):
         sb.solve([[1.0], [2.0]], [1.0, 0.0], k=1, ridge=1.0, exact=True, node_limit=0)
 
 

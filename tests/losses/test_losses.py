@@ -151,8 +151,6 @@ def test_mean_is_a_weighted_mean_with_offset(name: str) -> None:
     a = F.gradient(z)
     # Fenchel-Young, tight at the gradient; the offset enters as -a.o
     assert F.value(z) + F.conjugate(a) == pytest.approx(a @ z, rel=1e-11, abs=1e-11)
-    t = F.prox(z, 0.7)
-    np.testing.assert_allclose(t + 0.7 * F.gradient(t), z, rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(F.clip(a), p * loss.clip(y, a / p))
     assert F.infimum == pytest.approx(-MeanLoss(loss, y, p).conjugate(0 * y), rel=1e-14, abs=1e-14)
     h = 1e-6

@@ -307,8 +307,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "verification: any scales will do",
         "certificates/verification.py",
-        "ROUNDING = 1e-6",
-        "ROUNDING = 1.0",
+        "SAME = 1e-6",
+        "SAME = 1.0",
         f"{TAMPERING}::test_centers_and_scales_a_little_off",
     ),
     _of(

@@ -325,7 +325,7 @@ def test_an_interrupt_ends_the_search_for_a_budget(monkeypatch: pytest.MonkeyPat
         asked.append(smaller.k)
         return dataclasses.replace(relaxed, interrupted=True)
 
-    monkeypatch.setattr("sparsebounds.primalization.gap.relax", interrupted)
+    monkeypatch.setattr("sparsebounds.primalization.gap.relaxation_of", interrupted)
     found = sb.gap_bounds(program, relaxed)
     assert asked == [1]
     assert math.isnan(found.same_k.value)

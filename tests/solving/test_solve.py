@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
+import warnings
 from dataclasses import replace
 from typing import get_args
 
@@ -22,6 +24,7 @@ from sparsebounds.testing import brute_force, random_program
 
 FORMS = get_args(Form)
 EVERY = list(itertools.product(sorted(REGISTRY), FORMS))
+WHOLE = "must be a whole number, 1 or more, or None for no limit."
 
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
@@ -137,7 +140,20 @@ def test_time_limit_still_gives_a_certified_model() -> None:
         ({"time_limit": "a"}, "time_limit='a' must be a number of seconds greater than 0."),
         ({"time_limit": 0}, "time_limit=0 must be a number of seconds greater than 0."),
         ({"tol": "a"}, "tol='a' must be a number greater than 0, such as 1e-4."),
-        ({"node_limit": "a"}, "node_limit='a' must be 1 or more, or None for no limit."),
+        (
+            {"node_limit": "a"},
+            f"node_limit='a' {WHOLE}",
+        ),
+        (
+            {"node_limit": True},
+            f"node_limit=True {WHOLE}",
+        ),
+        (
+            {"node_limit": 1.5},
+            f"node_limit=1.5 {WHOLE}",
+        ),
+        ({"tol": True}, "tol=True must be a number greater than 0, such as 1e-4."),
+        ({"checkpoint": 3, "exact": True}, "checkpoint=3 must be the name of a file."),
         ({"callback": 3}, "callback=3 cannot be called; pass a function, or None."),
     ],
 )
@@ -172,9 +188,13 @@ def test_solutions_know_their_primalization_and_gap_bounds() -> None:
     found = sb.solve(data.X, data.y, k=3, ridge=0.05)
     assert found.primalization.value <= found.relaxation.value * (1 + 1e-9)
     assert found.bounds.rank == 4
-    copy = pickle.loads(pickle.dumps(found))
-    assert copy.program is None
-    assert copy.upper == found.upper
+    pickled = pickle.loads(pickle.dumps(found))
+    assert pickled.program is None
+    assert pickled.upper == found.upper
+    for copied in (copy.copy(found), copy.deepcopy(found)):
+        assert copied.program is found.program
+        assert copied.bounds.rank == 4
+    assert not np.shares_memory(copied.coef, found.coef)
     fresh = replace(found, program=None)
     with pytest.raises(ValueError, match=r"sb.gap_bounds\(program, solution.relaxation\)"):
         _ = fresh.bounds
@@ -192,3 +212,45 @@ def test_an_interrupted_search_returns_its_best_and_says_so(
     found = sb.solve(data.X, data.y, k=4, ridge=0.01)
     assert "The search was interrupted: a longer one may find a better model." in found.message
     assert found.certificate.verify(data.X, data.y)
+
+
+def test_the_filters_of_warnings_stay_as_they_are() -> None:
+    """They belong to the whole process: a thread must not find those of another one."""
+    data = make_correlated(30, 12, nonzeros=3, random_state=0)
+    given = {"X": data.X, "y": data.y, "ridge": 0.01}
+    calls = [
+        lambda report: sb.solve(**given, k=3, exact=True, callback=report),
+        lambda report: sb.solve(**given, l0=0.01, loss="tukey", callback=report),
+        lambda report: sb.path(**given, ks=[1, 2], callback=report),
+        lambda report: sb.near_optimal(Program(**given, k=2), 0.0, callback=report),
+        lambda report: sb.rank_bounds(Program(**given, k=2), [2], callback=report),
+    ]
+    for call in calls:
+        seen: list[list[object]] = []
+        before = list(warnings.filters)
+        call(lambda _, seen=seen: seen.append(list(warnings.filters)))
+        assert seen
+        assert all(filters == before for filters in seen)
+
+
+def test_only_relax_itself_warns_of_an_early_end() -> None:
+    data = make_correlated(30, 12, nonzeros=3, random_state=0)
+    program = Program(data.X, data.y, k=3, ridge=0.01)
+    with pytest.warns(sb.relaxation.RelaxationWarning):
+        sb.relax(program, time_limit=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = solve_program(program, time_limit=1e-9)
+        sb.certify(program, found.coef, time_limit=1e-9)
+
+
+def test_results_are_equal_to_themselves_alone() -> None:
+    data = make_correlated(20, 5, nonzeros=2, random_state=0)
+    one, two = (sb.solve(data.X, data.y, k=2, ridge=0.1) for _ in range(2))
+    first, second = (sb.path(data.X, data.y, ks=[1, 2], ridge=0.1) for _ in range(2))
+    pairs = [(one, two), (one.certificate, two.certificate), (first, second), (first[0], second[0])]
+    for mine, other in pairs:
+        assert mine == mine
+        assert mine != other
+        assert len({mine, other}) == 2
+    assert one.certificate.problem == two.certificate.problem

@@ -29,7 +29,7 @@ GONE = frozenset(
         "Jacobian": ("diagonal", "direction", "beta"),
     }.items()
     for member in (*(f".{one}" for one in members), *[""] * (name in ("ProxPoint", "Jacobian")))
-) | {"sparsebounds.certificates.leaf_bounds"}
+) | {"sparsebounds.certificates.leaf_bounds", "sparsebounds.losses.MeanLoss.prox"}
 """Names that were dropped on purpose: no part of the solver used them, and `verify` allows no
 difference any more, for which `leaf_bounds` returned the most."""
 

@@ -28,6 +28,15 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 """A NumPy boolean array."""
 
 
+def read_only(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """x, or a view of it, that cannot be written to."""
+    if not x.flags.writeable:
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 def namespace(*arrays: Array) -> ModuleType:
     """The array API namespace shared by `arrays`; Python scalars and None are ignored."""
     # The usual case first: no need to ask every library.
@@ -86,7 +95,8 @@ class Abroad(Home):
         self._device = device(array)
 
     def bring(self, x: npt.NDArray[Any]) -> Array:
-        return self.xp.asarray(x, device=self._device)
+        # torch warns of arrays that cannot be written to.
+        return self.xp.asarray(np.require(x, requirements="W"), device=self._device)
 
     def fetch(self, x: Array) -> Vector:
         return to_numpy(x)

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.files import check_output, write_atomically
 from sparsebounds._support.npy import STORED, read_arrays
 
@@ -51,6 +51,8 @@ class CheckpointFile:
         `kind` names the work, as "a search"; `interval` are the seconds between two savings, at
         least.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputTypeError(f"checkpoint={path!r} must be the name of a file.")
         self.path = Path(path)
         self._identity, self._others, self._kind = dict(identity), others, kind
         self._interval = interval

@@ -31,30 +31,54 @@ def exactly_one(**arguments: Any) -> None:
         raise InputError(f"Both {names} were given; pass only one of them.")
 
 
-def cardinality(k: Any) -> int:
-    """k as an int >= 0."""
+def cardinality(k: Any, among: str = "") -> int:
+    """k, an entry of `among` where that is named, as an int >= 0."""
+    shown = f"{among} holds {k!r}, which" if among else f"k={k!r}"
     if isinstance(k, bool) or not isinstance(k, Integral):
-        raise InputTypeError(f"k={k!r} must be an integer: the largest number of nonzeros.")
+        raise InputTypeError(f"{shown} must be an integer: the largest number of nonzeros.")
     if k < 0:
-        raise InputError(f"k={k} is negative; pass the largest number of nonzeros, 0 or more.")
+        raise InputError(f"{shown} is negative; pass the largest number of nonzeros, 0 or more.")
     return int(k)
 
 
-def positive_number(name: str, value: Any) -> float:
-    """A finite float > 0."""
+def positive_number(name: str, value: Any, *, listed: bool = False) -> float:
+    """A finite float > 0, or an array of one that has no dimension.
+
+    `listed`: an entry of the argument.
+    """
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    shown = f"{name} holds {value!r}, which" if listed else f"{name}={value!r}"
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputTypeError(f"{name}={value!r} must be a number greater than 0.")
+        raise InputTypeError(f"{shown} must be a number greater than 0.")
     number = float(value)
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name}={value!r} must be finite and greater than 0.")
+        raise InputError(f"{shown} must be finite and greater than 0.")
     return number
 
 
-def whole_number(name: str, value: Any) -> int:
-    """An int >= 0."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise InputError(f"{name}={value!r} must be a whole number, 0 or more.")
+def whole_number(name: str, value: Any, least: int = 0, more: str = "") -> int:
+    """An int >= `least`; `more` ends the sentence."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number, {least} or more{more}.")
     return int(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """True or False, not what Python takes for it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
+def share(name: str, value: Any, least: float, example: str) -> float:
+    """A number from `least` to below 1."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and least <= float(value) < 1.0):
+        raise InputError(
+            f"{name}={value!r} must be a number from {least:g} to below 1, such as {example}."
+        )
+    return float(value)
 
 
 def check_random_state(value: Any) -> None:
@@ -68,14 +92,15 @@ def check_random_state(value: Any) -> None:
 
 def check_tolerance(tol: Any, example: str = "1e-4") -> None:
     """A tolerance is a finite number > 0."""
-    if not (isinstance(tol, Real) and math.isfinite(tol) and float(tol) > 0):
+    number = isinstance(tol, Real) and not isinstance(tol, bool)
+    if not (number and math.isfinite(tol) and float(tol) > 0):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as {example}.")
 
 
 def check_node_limit(node_limit: Any) -> None:
-    """A node limit is None or a number >= 1."""
-    if node_limit is not None and not (isinstance(node_limit, Real) and float(node_limit) >= 1):
-        raise InputError(f"node_limit={node_limit!r} must be 1 or more, or None for no limit.")
+    """A node limit is None or an int >= 1."""
+    if node_limit is not None:
+        whole_number("node_limit", node_limit, 1, ", or None for no limit")
 
 
 def check_exact(exact: Any) -> None:
@@ -116,10 +141,7 @@ def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
     array = _array(name, value)
     if array.dtype.kind not in "fiub":
         raise InputTypeError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
-    if array.ndim != 1:
-        raise InputError(
-            f"{name} must be one-dimensional; its shape is {array.shape}. Try {name}.ravel()."
-        )
+    _check_vector(name, array, per)
     if len(array) != length:
         raise InputError(
             f"{name} has {len(array)} entries, but X has {length} {per}s; pass one per {per}."
@@ -128,7 +150,8 @@ def real_vector(name: str, value: Any, length: int, per: str) -> Vector:
     if not np.all(np.isfinite(vector)):
         where = int(np.flatnonzero(~np.isfinite(vector))[0])
         kind = "NaN" if np.isnan(vector[where]) else "infinity"
-        raise InputError(f"{name} holds {kind} at position {where}; drop or impute such rows.")
+        remedy = "drop or impute such rows" if per == "row" else "pass a finite number"
+        raise InputError(f"{name} holds {kind} at position {where}; {remedy}.")
     if np.any(np.abs(vector) > LARGEST):
         raise InputError(f"{name} holds values beyond {LARGEST:g}; rescale it.")
     return vector
@@ -157,9 +180,10 @@ def all_sample_weights(value: Any, n: int) -> Vector:
 
 def response_labels(y: Any, n: int) -> Any:
     """y as a one-dimensional array of n entries of any kind."""
+    if y is None:
+        raise InputTypeError("y is None; pass the response, one number or label per row.")
     array = _array("y", y)
-    if array.ndim != 1:
-        raise InputError(f"y must be one-dimensional; its shape is {array.shape}. Try y.ravel().")
+    _check_vector("y", array, "row")
     if len(array) != n:
         raise InputError(f"y has {len(array)} entries, but X has {n} rows; pass one per row.")
     if array.dtype.kind == "c":
@@ -169,6 +193,12 @@ def response_labels(y: Any, n: int) -> Any:
     if array.dtype == object and any(isinstance(v, float) and math.isnan(v) for v in array):
         raise InputError("y holds NaN; drop such rows.")
     return array
+
+
+def _check_vector(name: str, array: npt.NDArray[Any], per: str) -> None:
+    if array.ndim != 1:
+        remedy = f"Try {name}.ravel()." if array.ndim else f"Pass a list, one entry per {per}."
+        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}. {remedy}")
 
 
 def _array(name: str, value: Any) -> npt.NDArray[Any]:
@@ -200,7 +230,7 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
         raise InputTypeError("y mixes labels that cannot be sorted; use one type.") from error
     values = labels.tolist()
     if labels.dtype.kind in "fiu" and set(values) <= {-1, 1}:
-        return np.asarray(y, dtype=np.float64), (-1, 1)
+        return y.astype(np.float64), (-1, 1)
     if len(values) != 2:
         shown = ", ".join(repr(label) for label in values[:5])
         if len(values) > 5:
@@ -244,6 +274,12 @@ def entries(values: Iterable[Any]) -> Iterable[Any]:
     foreign = bool(is_array_api_obj(values))
     listed: Iterable[Any] = to_numpy(values) if foreign else values
     return listed
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value has entries; a text and a single number have none."""
+    scalar = isinstance(value, str) or getattr(value, "ndim", 1) == 0
+    return not scalar and isinstance(value, Iterable)
 
 
 def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] | None) -> int:

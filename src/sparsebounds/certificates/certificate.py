@@ -56,7 +56,7 @@ class Leaf:
     dual: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """Both bounds on the optimum of a sparse program, and what proves them."""
 

@@ -12,10 +12,11 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
@@ -141,6 +142,29 @@ def _stated(problem: Problem) -> dict[str, Any]:
     return document
 
 
+def _or_none(read: Callable[[Reader, str, int], Any]) -> Callable[[Reader, str, int], Any]:
+    return lambda reader, key, m: None if reader.get(key) is None else read(reader, key, m)
+
+
+KINDS = get_type_hints(Problem)
+READ: dict[Any, Callable[[Reader, str, int], Any]] = {
+    str: lambda reader, key, _: reader.text(key),
+    bool: lambda reader, key, _: reader.truth(key),
+    float: lambda reader, key, _: reader.number(key),
+    float | None: _or_none(lambda reader, key, _: reader.number(key)),
+    int | None: _or_none(lambda reader, key, _: reader.integer(key, 0)),
+    float | Vector | None: lambda reader, key, m: reader.number_or_vector(key, m),
+    Index: lambda reader, key, m: reader.features(key, m),
+}
+"""How a field of a problem is read, by its type."""
+
+BY_HAND = {"loss_parameters", "standardize"}
+"""The others, which `_problem` reads itself."""
+
+if unknown := {name for name, kind in KINDS.items() if kind not in READ} - BY_HAND:
+    raise TypeError(f"Problem has fields that certificates cannot read: {sorted(unknown)}.")
+
+
 def _problem(reader: Reader, m: int) -> Problem:
     parameters = reader.record("loss_parameters")
     pair = [
@@ -152,21 +176,10 @@ def _problem(reader: Reader, m: int) -> Problem:
         "loss_parameters": {key: parameters.number(key) for key in parameters.content},
         "standardize": None if pair[0] is None else tuple(pair),
     }
-    readers: dict[str, Callable[[str], Any]] = {
-        "str": reader.text,
-        "bool": reader.truth,
-        "float": reader.number,
-        "float | None": reader.number,
-        "int | None": lambda name: reader.integer(name, 0),
-        "float | Vector | None": lambda name: reader.number_or_vector(name, m),
-        "Index": lambda name: reader.features(name, m),
-    }
     for field in fields(Problem):
         absent = field.default is not MISSING and field.name not in reader.content
-        if field.name in found or absent:
-            continue
-        empty = "None" in str(field.type) and reader.get(field.name) is None
-        found[field.name] = None if empty else readers[str(field.type)](field.name)
+        if field.name not in found and not absent:
+            found[field.name] = READ[KINDS[field.name]](reader, field.name, m)
     problem = Problem(**found)
     _check_problem(problem)
     return problem
@@ -202,8 +215,10 @@ def _packed(value: Any) -> Any:
     """What JSON holds: a vector is base64 of little-endian float64, features are a list."""
     if isinstance(value, Mapping):
         return dict(value)
-    if not isinstance(value, np.ndarray):
+    if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"A certificate cannot hold a {type(value).__name__}.")
     if value.dtype.kind == "i":
         return value.tolist()
     return base64.b64encode(np.ascontiguousarray(value, dtype="<f8").tobytes()).decode("ascii")

@@ -72,7 +72,10 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
     for item in reader.items("shifts"):
         coefs, opened = item.integer("coefs", 0, count), item.integer("open", 0, count)
         shift = _shift(_compressed(item, SHIFT), coefs, opened, count)
-        shifts[item.integer("node", 0, tree.size - 1)] = shift
+        node = item.integer("node", 0, tree.size - 1)
+        if node in shifts:
+            raise CertificateError(f"{item.path}.node has a shift already.")
+        shifts[node] = shift
     tree = replace(tree, shifts=shifts)
     if "exhausted" in reader.content:
         tree = replace(tree, exhausted=reader.integers("exhausted", 0, tree.size - 1))
@@ -104,6 +107,8 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     if not np.array_equal(program.loss.clip(program.y, tree.removal), tree.removal):
         raise ValueError("a dual vector is outside the domain")
     nodes = places(arrays[f"{prefix}shift_nodes"], tree.size).tolist()
+    if len(set(nodes)) < len(nodes):
+        raise ValueError("a node has two shifts")
     shifts = {}
     for node, *parts in zip(
         nodes, *(unpacked(arrays, f"{prefix}shift_{name}") for name in SHIFT), strict=True

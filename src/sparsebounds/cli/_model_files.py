@@ -21,8 +21,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -34,7 +34,7 @@ from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._model import INTERCEPT, SavedModel
 from sparsebounds.cli._output import finite
-from sparsebounds.cli._parameters import Parameters
+from sparsebounds.cli._parameters import PAIRS, Parameters
 from sparsebounds.tables import Choice, Recipe, check_file, load_arrays
 
 FORMAT, VERSION = "sparsebounds-model", 1
@@ -171,25 +171,39 @@ def _bounds(bounds: Document) -> Iterator[float]:
 
 def _parameters(document: Document) -> Parameters:
     part, loss = document.record("parameters"), document.get("loss")
-    stated = {**part.content, "loss": loss}
-    if stated.keys() != Parameters().values.keys():
-        raise InputError("parameters must hold the parameters of solve, all of them.")
+    known = Parameters().values
+    _refuse_others(part, known)
     if not isinstance(loss, str):
         raise InputError("loss must be the name of a loss.")
-    for name in ("fit_intercept", "standardize", "positive"):
+    stated = {**known, **part.content, "loss": loss}
+    for pair in PAIRS:
+        if not part.content.keys().isdisjoint(pair):
+            stated |= {name: part.content.get(name) for name in pair}
+    for name in part.content.keys() & {"fit_intercept", "standardize", "positive"}:
         part.truth(name)
-    for name in ("always", "never"):
+    for name in part.content.keys() & {"always", "never"}:
         stated[name] = tuple(part.entries(name))
     return Parameters(stated)
+
+
+def _refuse_others(part: Document, known: Iterable[str]) -> None:
+    """What is not stated is at its default: a file may be older than an argument, not newer."""
+    others = sorted(part.content.keys() - set(known))
+    if others:
+        raise InputError(
+            f"{part.path}.{others[0]} is not known here; update sparsebounds, or remove it."
+        )
 
 
 def _table(document: Document) -> tuple[Choice, Recipe]:
     table = document.record("table")
     part = table.record("choice")
     stated = dict(part.content)
-    if stated.keys() != {field.name for field in fields(Choice)}:
-        raise InputError("table.choice must hold the options of a table, all of them.")
-    for name, kind in get_type_hints(Choice).items():
+    kinds = get_type_hints(Choice)
+    _refuse_others(part, kinds)
+    for name, kind in kinds.items():
+        if name not in stated:
+            continue
         if kind == tuple[str, ...]:
             stated[name] = tuple(map(str, part.entries(name)))
         elif kind == float | None and type(stated[name]) is int:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 OWN = {"k": 10, "ridge": 0.1, "fit_intercept": True, "standardize": True, "always": (), "never": ()}
 """Where the defaults of the command line are not those of the library."""
 
+PAIRS = (("k", "l0"), ("ridge", "ball"))
+"""Of two, one is given."""
+
 
 def _defaults() -> dict[str, Any]:
-    from sparsebounds.data import DataArguments
-    from sparsebounds.problem import DEFAULTS
+    from sparsebounds.arguments import DEFAULTS, DataArguments
 
     every = DEFAULTS | OWN
     return {name: every[name] for name in every if name not in DataArguments.__annotations__}
@@ -35,7 +37,7 @@ class Parameters:
     def changed(self, **given: Any) -> Parameters:
         """The same with what was given (not None); k replaces l0, a ball the ridge, and so on."""
         changes = {name: value for name, value in given.items() if value is not None}
-        for pair in (("k", "l0"), ("ridge", "ball")):
+        for pair in PAIRS:
             if not changes.keys().isdisjoint(pair):
                 changes = dict.fromkeys(pair) | changes
         return Parameters(self.values | changes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +55,7 @@ def certify(
     Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
     """
     from sparsebounds import certify as prove
-    from sparsebounds.relaxation import RelaxationWarning, relax
+    from sparsebounds.relaxation import relaxation_of
 
     with sentences():
         inputs = {"MODEL": model, "DATA": data}
@@ -68,12 +67,12 @@ def certify(
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
-        with spinner("Proving") as callback, warnings.catch_warnings():
+        with spinner("Proving") as callback:
             # Stopped early it still proves a bound, and the gap below says how good.
-            warnings.simplefilter("ignore", RelaxationWarning)
             # As tight as solve makes it, so that its own models get their own bounds back.
             deadline = Deadline.of(time_limit)
-            relaxed = relax(program, min(1e-6, 0.01 * tol), time_limit=deadline, callback=callback)
+            accuracy = min(1e-6, 0.01 * tol)
+            relaxed = relaxation_of(program, accuracy, time_limit=deadline, callback=callback)
             proof = prove(program, coef, b, relaxation=relaxed, time_limit=deadline)
     relative = program.relative(proof.gap, proof.upper)
     status = "optimal" if relative <= tol else "bounded"

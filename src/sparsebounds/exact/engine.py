@@ -106,6 +106,7 @@ class BranchAndBound(ABC):
                 # number does no harm, and bounds of the same nodes will be taken again.
                 splits, self.nodes, self.bounder.memory = before
                 self.record.forget(splits)
+                self.seconds = earlier + clock.seconds
                 if isinstance(end, TimeUp):
                     return
                 raise

@@ -63,4 +63,5 @@ class Frontier:
         except BaseException:
             for name, array in self._arrays.items():
                 array[changed] = before[name]
+            self._count = count
             raise

@@ -22,20 +22,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
-from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import dual_point_at, forced_bounds
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
 from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
 from sparsebounds.models import Model, Search, as_returned, refit
-from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, relax
+from sparsebounds.program import Program, check_program
+from sparsebounds.relaxation import Progress, Relaxation, relaxation_of
 
 __all__ = ["NearOptimal", "NearProgress", "near_optimal"]
 
@@ -62,14 +61,17 @@ def near_optimal(
     ends early at more than `max_supports` supports, after `time_limit` seconds, `node_limit`
     nodes or Ctrl-C; then `complete` is False, and `complete_to` and `message` say what is proved.
     """
-    _check(eps, max_supports, tol, node_limit)
+    check_program(program)
     program.require_convex("near_optimal")
+    eps = check.share("eps", eps, 0.0, "0.01")
+    tol = check.share("tol", tol, LEAST_TOL, "1e-9")
+    max_supports = check.whole_number("max_supports", max_supports, 1)
+    check.check_node_limit(node_limit)
+    check.check_callback(callback)
     deadline = Deadline.of(time_limit)
     most_nodes = math.inf if node_limit is None else node_limit
-    with warnings.catch_warnings():
-        # Short of its own tolerance the relaxation is still a bound.
-        warnings.simplefilter("ignore", RelaxationWarning)
-        relaxed = relax(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
+    # Short of its own tolerance the relaxation is still a bound.
+    relaxed = relaxation_of(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
     model = Search(program, relaxed, deadline=deadline).run()
     neighbourhood = Neighbourhood(program, relaxed, model, eps, tol, deadline)
 
@@ -211,13 +213,3 @@ class Neighbourhood:
 
     def _whole(self, model: Model) -> Model:
         return on_all(model, self.kept, self.program.m)
-
-
-def _check(eps: float, max_supports: int, tol: float, node_limit: int | None) -> None:
-    if not 0.0 <= eps < 1.0:
-        raise InputError(f"eps={eps!r} must be a number from 0 to below 1, such as 0.01.")
-    if not LEAST_TOL <= tol < 1.0:
-        raise InputError(f"tol={tol!r} must be at least {LEAST_TOL:g} and below 1, such as 1e-9.")
-    for name, limit in (("max_supports", max_supports), ("node_limit", node_limit)):
-        if limit is not None and not limit >= 1:
-            raise InputError(f"{name}={limit!r} must be 1 or more.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.losses.amplitude import Amplitude
 from sparsebounds.losses.base import ULPS as ULPS
 from sparsebounds.losses.base import Loss
@@ -48,12 +51,17 @@ def get_loss(loss: str | Loss) -> Loss:
     """The loss with that name, or the instance itself."""
     if isinstance(loss, Loss):
         return loss
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        name = loss.__name__
+        raise InputTypeError(f"loss={name} is a class; pass an instance, such as {name}().")
     known_losses: dict[str, type[Loss]] = REGISTRY | NONCONVEX
     if isinstance(loss, str) and loss in known_losses:
         return known_losses[loss]()
     known = ", ".join(repr(name) for name in (*sorted(REGISTRY), *sorted(NONCONVEX)))
-    raise ValueError(
-        f"loss={loss!r} is not a loss; pass one of {known}, or an instance such as "
+    near = difflib.get_close_matches(str(loss), known_losses, 1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise InputError(
+        f"loss={loss!r} is not a loss{hint}; pass one of {known}, or an instance such as "
         "sparsebounds.losses.Huber(delta=1.35)."
     )
 

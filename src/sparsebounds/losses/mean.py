@@ -48,11 +48,6 @@ class MeanLoss:
             value -= float(namespace(a).sum(a * self.offset))
         return value
 
-    def prox(self, z: Array, step: float) -> Array:
-        """argmin_t F(t) + |t - z|^2 / (2 step)."""
-        t = self.loss.prox(self.y, self._shifted(z), step * self.p)
-        return t if self.offset is None else t - self.offset
-
     def clip(self, a: Array) -> Array:
         """The nearest point of dom F*."""
         return self.p * self.loss.clip(self.y, a / self.p)

@@ -126,7 +126,7 @@ class FusedSums:
         return np.asarray(torch.stack(sums).cpu().numpy().view(np.uint64))
 
     def _brought(self, vector: Any) -> torch.Tensor:
-        return torch.as_tensor(np.ascontiguousarray(vector), device=self._x.device)
+        return torch.as_tensor(np.require(vector, requirements=["C", "W"]), device=self._x.device)
 
     def _launch(
         self, kernel: Any, dtype: torch.dtype, *vectors: torch.Tensor, **options: Any

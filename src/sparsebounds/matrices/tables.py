@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Real
 from typing import Any
 
@@ -63,6 +64,10 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
 def row_count(X: Any) -> int:
     """The number of rows of X, not all of which need be kept."""
     check_open(X)
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise InputTypeError(
+            f"X={X!r} is a text; pass a matrix, or sparsebounds.open_matrix of a file's name."
+        )
     shape = getattr(X, "shape", None)
     if _is_dask_frame(X):
         return len(X)

@@ -10,7 +10,6 @@ exchanges, each refitted from the predictions of the best model so far.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -22,7 +21,7 @@ from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
 from sparsebounds.models.search import WIDTH, Search, pool_of
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Relaxation, relaxation_of
 
 REWEIGHTINGS = 8
 """Rounds of beam search and refit from one start."""
@@ -41,13 +40,11 @@ class LocalSearch(Search):
         loss = program.loss
         assert isinstance(loss, NonConvexLoss)
         self._surrogates = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelaxationWarning)
-            for convex in loss.surrogates():
-                if deadline.late(scan=2):
-                    break
-                posed = program.with_loss(convex)
-                self._surrogates.append((posed, relax(posed, 1e-4, time_limit=deadline)))
+        for convex in loss.surrogates():
+            if deadline.late(scan=2):
+                break
+            posed = program.with_loss(convex)
+            self._surrogates.append((posed, relaxation_of(posed, 1e-4, time_limit=deadline)))
         self._near: list[Vector] = []
         super().__init__(program, relaxed, deadline=deadline)
         pools = [pool_of(posed, found) for posed, found in self._surrogates]

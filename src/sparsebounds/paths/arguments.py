@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -18,9 +17,9 @@ def checked_grid(ks: Any, l0s: Any) -> list[int] | list[float]:
 
 def budgets(ks: Any) -> list[int]:
     """The numbers of features asked for, ascending, each once."""
-    if isinstance(ks, str) or not isinstance(ks, Iterable):
+    if not check.is_list(ks):
         raise InputTypeError(f"ks={ks!r} must be a list of integers, such as range(1, 31).")
-    grid = sorted({check.cardinality(k) for k in check.entries(ks)})
+    grid = sorted({check.cardinality(k, "ks") for k in check.entries(ks)})
     if not grid:
         raise InputError("ks is empty; pass one number of features or more, such as range(1, 31).")
     return grid
@@ -28,9 +27,10 @@ def budgets(ks: Any) -> list[int]:
 
 def prices(l0s: Any) -> list[float]:
     """The prices asked for, descending (so that models grow), each once."""
-    if isinstance(l0s, str) or not isinstance(l0s, Iterable):
+    if not check.is_list(l0s):
         raise InputTypeError(f"l0s={l0s!r} must be a list of prices, such as [0.1, 0.03, 0.01].")
-    grid = sorted({check.positive_number("l0", l0) for l0 in check.entries(l0s)}, reverse=True)
+    found = {check.positive_number("l0s", l0, listed=True) for l0 in check.entries(l0s)}
+    grid = sorted(found, reverse=True)
     if not grid:
         raise InputError("l0s is empty; pass one price or more, such as [0.1, 0.03, 0.01].")
     return grid

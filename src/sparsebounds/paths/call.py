@@ -7,14 +7,14 @@ from typing import Any, Unpack
 
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.validate import Exact
+from sparsebounds.arguments import CommonArguments, takes
 from sparsebounds.paths.arguments import check_options, checked_grid
 from sparsebounds.paths.result import Path
 from sparsebounds.paths.walk import Callback, Walk
-from sparsebounds.problem import PathArguments, takes
 from sparsebounds.program import Program
 
 
-@takes(PathArguments)
+@takes(CommonArguments, after="l0s")
 def path(
     X: Any,
     y: Any,
@@ -28,7 +28,7 @@ def path(
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
-    **problem: Unpack[PathArguments],
+    **problem: Unpack[CommonArguments],
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
 

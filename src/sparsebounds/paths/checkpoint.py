@@ -280,7 +280,7 @@ def _arrays(state: WalkState) -> dict[str, Any]:
         np.array([_triple(leaf) for leaf in one.leaves], dtype=np.int64).ravel() for one in known
     ]
     used = [np.array([place[id(t)] for t in one.duals], dtype=np.int64) for one in known]
-    # The first was once the number of models tried, which nobody reads.
+    # The first, once the number of models tried, is always 0: files keep their format.
     counts = [(0, row.nodes, int(row.certificate.tree is not None)) for row in rows]
     parts = [(row.intercept, row.unpriced, row.seconds) for row in rows]
     arrays: dict[str, Any] = {

@@ -21,7 +21,7 @@ from sparsebounds.paths.rows import Row
 from sparsebounds.solving import Solution, proved
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathPoint:
     """One model of a path, both bounds on the best possible there, and the certificate."""
 
@@ -99,7 +99,7 @@ CertifiedPoint = Solution | PathPoint
 """A model, both bounds on the best possible, and the certificate."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Path(Sequence[PathPoint]):
     """The points of a path: budgets ascending, or prices descending."""
 

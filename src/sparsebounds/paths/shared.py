@@ -75,10 +75,15 @@ class SharedBounds:
         self._cells = np.array(cells, dtype=np.int64)
         self.duals: list[Vector] = []
         self.curves: list[Vector] = []
-        """What proofs are chosen by: they are evaluated again."""
+        """c_a of each dual vector on the cells, by which leaves are chosen.
+
+        The leaves' bound is then evaluated from the vectors themselves (`better`), so these may
+        come from a file.
+        """
 
         self._proved: list[Vector] = []
-        """What is proved: the curves, or a little less where they come from a file."""
+        """The same, but where they come from a file no more than the data prove: `lower` rests on
+        them alone."""
 
     def add(self, point: DualPoint) -> None:
         """One more dual vector."""

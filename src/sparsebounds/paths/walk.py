@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -41,7 +40,7 @@ from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, Workspace, relax
+from sparsebounds.relaxation import Progress, Relaxation, Workspace, relaxation_of
 from sparsebounds.solving import CLOSED, best_leaves, wide_gap
 
 SIZES_KEPT = 4
@@ -94,10 +93,9 @@ class Walk:
         self.deadline = deadline
         self.first_pass = program.matrix.passes
         self.by_price = isinstance(grid[0], float)
-        # Copies made from here on share what does not depend on k or l0.
+        # Certificates need the first; programs at other k or l0, made of this one, share the rest.
         with deadline.timed("scan", 1):
-            for name in ("F", "mass", "null", "null_intercept", "rounding", "fingerprint"):
-                getattr(program, name)
+            _ = program.fingerprint, program.null, program.rounding
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace = Workspace(program)
         self.last: Relaxation | None = None
@@ -144,31 +142,29 @@ class Walk:
     def run(self) -> Path:
         """Point after point; what ended it is in the path's message."""
         reason = self.settled() if self.rows else ""
-        with warnings.catch_warnings():
-            # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
-            warnings.simplefilter("ignore", RelaxationWarning)
-            try:
-                if not self.rows and self.stop is not None and len(self.grid) > 1:
-                    self.relax(self.posed(self.grid[-1]))
-                    self.last = None
-                for value in self.grid[len(self.rows) :]:
-                    if reason or (self.rows and (self.late() or self.interrupted)):
-                        break
-                    self.step(value)
-                    reason = self.settled()
-                self.back()
-            except KeyboardInterrupt:
-                self.interrupted = True
-                if not self.rows:
-                    raise
-            finally:
-                self.save(now=True)
-            return self.result(reason)
+        # Short of its own tolerance a relaxation is still a bound: the gaps say it all.
+        try:
+            if not self.rows and self.stop is not None and len(self.grid) > 1:
+                self.relax(self.posed(self.grid[-1]))
+                self.last = None
+            for value in self.grid[len(self.rows) :]:
+                if reason or (self.rows and (self.late() or self.interrupted)):
+                    break
+                self.step(value)
+                reason = self.settled()
+            self.back()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.rows:
+                raise
+        finally:
+            self.save(now=True)
+        return self.result(reason)
 
     def relax(self, program: Program) -> Relaxation:
         """A relaxation from where the last one ended; its dual vector is shared."""
         until = self.finish.part(RELAX)
-        found = relax(
+        found = relaxation_of(
             program,
             min(1e-6, 0.01 * self.tol),
             start=self.last,

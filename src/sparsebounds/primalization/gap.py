@@ -21,7 +21,6 @@ about real numbers with a rank computed in floating point; their sentences say s
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -46,7 +45,7 @@ from sparsebounds.primalization.rounding import round_in_pairs
 from sparsebounds.primalization.ties import TiedPoint, tied_point
 from sparsebounds.primalization.vertex import DEPENDENT
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Relaxation, relaxation_of
 
 DIGITS = 1e-6
 """A relaxed value this near to a dual one, relative to max(|value|, |null|), is called p**."""
@@ -249,9 +248,7 @@ def _same_k(
     for size in range(k, -1, -1):
         if size < k:
             smaller = program.with_budget(size)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RelaxationWarning)
-                found = relax(smaller, start=found)
+            found = relaxation_of(smaller, start=found)
             primal = primalized(tied_point(smaller, found.w, found.b))
         if primal.n_nonzero <= k:
             break

@@ -13,7 +13,7 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.penalties import perspective
 from sparsebounds.primalization.ties import relaxed_cost
-from sparsebounds.program import Program
+from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation import Relaxation
 
 SAME = 1e-6
@@ -30,8 +30,7 @@ def check_pair(program: Program, relaxed: Relaxation) -> Program:
 
     Raises, in a sentence, where these two are not a program and a relaxation of it.
     """
-    if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    check_program(program)
     if not isinstance(relaxed, Relaxation):
         raise InputTypeError(f"relaxed is a {type(relaxed).__name__}; pass what relax returned.")
     if len(relaxed.w) != program.m:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.validate import is_list
 from sparsebounds.program import Program
 from sparsebounds.ranks.basis import Method
 
@@ -54,7 +55,7 @@ def chosen_ranks(program: Program, ranks: Iterable[int] | None, top: int) -> lis
     """The ranks asked for, in order."""
     if ranks is None:
         return [int(r) for r in np.unique(np.linspace(1, top, min(top, MOST_RANKS)).astype(int))]
-    if isinstance(ranks, (str, Integral)) or not isinstance(ranks, Iterable):
+    if not is_list(ranks):
         raise InputTypeError(f"ranks={ranks!r} must be a list of integers, such as range(1, 20).")
     wanted = list(ranks)
     for rank in wanted:

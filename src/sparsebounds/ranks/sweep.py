@@ -15,7 +15,6 @@ The paper's numbers, with dX in them, stand beside (`stated`). X_r is never form
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
@@ -23,21 +22,20 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds._support.errors import InputTypeError
 from sparsebounds._support.rounding import down
-from sparsebounds._support.validate import check_callback, positive_number, whole_number
+from sparsebounds._support.validate import check_callback, positive_number, truth, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up, one_price
 from sparsebounds.fitting import inside_ball
 from sparsebounds.models import Model, candidate_supports, refit
 from sparsebounds.primalization import primalize
-from sparsebounds.program import Program
+from sparsebounds.program import Program, check_program
 from sparsebounds.ranks.arguments import chosen_method, chosen_ranks
 from sparsebounds.ranks.basis import Factors, checked_basis, factorise
 from sparsebounds.ranks.directions import Directions
 from sparsebounds.ranks.multiple import best_multiple
 from sparsebounds.ranks.result import RankBounds, RankRow, notes_on
 from sparsebounds.ranks.stated import difference_up, sharpened, zeta_up
-from sparsebounds.relaxation import Relaxation, RelaxationWarning, relax
+from sparsebounds.relaxation import Relaxation, relaxation_of
 from sparsebounds.solving import certificate_from
 
 
@@ -86,8 +84,7 @@ def rank_bounds(
 
     Ctrl-C returns the rows that are finished, if there are any; a note says so.
     """
-    if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    check_program(program)
     program.require_convex("rank_bounds")
     deadline, first_pass = Deadline.of(time_limit), program.matrix.passes
     Q = None if basis is None else checked_basis(basis, program.n)
@@ -99,27 +96,24 @@ def rank_bounds(
     )
     tol = positive_number("tol", tol)
     check_callback(callback)
-    if not isinstance(full, (bool, np.bool_)):
-        raise InputTypeError(f"full={full!r} must be True or False.")
+    full = truth("full", full)
     interrupted = False
-    with warnings.catch_warnings():
-        # Short of its tolerance a relaxation still yields a dual vector, and every one is valid.
-        warnings.simplefilter("ignore", RelaxationWarning)
-        factors = factorise(program, wanted[-1], chosen, Q, power, seed)
-        sweep = _Sweep(program, factors, tol, bool(full), draws, seed, deadline)
-        for rank in wanted:
-            try:
-                with deadline.timed("row", 1):
-                    row = sweep.row(rank)
-            except KeyboardInterrupt:
-                if not sweep.rows:
-                    raise
-                interrupted = True
-                break
-            if callback is not None:
-                callback(row)
-            if deadline.late(row=1):
-                break
+    # Short of its tolerance a relaxation still yields a dual vector, and every one is valid.
+    factors = factorise(program, wanted[-1], chosen, Q, power, seed)
+    sweep = _Sweep(program, factors, tol, full, draws, seed, deadline)
+    for rank in wanted:
+        try:
+            with deadline.timed("row", 1):
+                row = sweep.row(rank)
+        except KeyboardInterrupt:
+            if not sweep.rows:
+                raise
+            interrupted = True
+            break
+        if callback is not None:
+            callback(row)
+        if deadline.late(row=1):
+            break
     return RankBounds(
         rows=tuple(sweep.rows),
         program=program,
@@ -223,7 +217,7 @@ class _Sweep:
 
     def _relax(self, program: Program, tol: float, start: Relaxation | None = None) -> Relaxation:
         """One that Ctrl-C cut short is no row, and ends the loop as well."""
-        found = relax(program, tol, start=start, time_limit=self.deadline)
+        found = relaxation_of(program, tol, start=start, time_limit=self.deadline)
         if found.interrupted:
             raise KeyboardInterrupt
         return found

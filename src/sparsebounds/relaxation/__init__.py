@@ -13,6 +13,7 @@ from sparsebounds.relaxation.points import SmoothPoint as SmoothPoint
 from sparsebounds.relaxation.points import SmoothPoints as SmoothPoints
 from sparsebounds.relaxation.progress import Progress
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
+from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
 from sparsebounds.relaxation.smooth import FLAT as FLAT
 from sparsebounds.relaxation.smooth import GramPart as GramPart

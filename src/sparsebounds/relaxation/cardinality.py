@@ -9,7 +9,7 @@ import numpy as np
 from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds.bounds import one_price
 from sparsebounds.program import Program
-from sparsebounds.relaxation.relax import relax
+from sparsebounds.relaxation.relax import relaxation_of
 from sparsebounds.relaxation.result import Relaxation
 
 
@@ -29,7 +29,7 @@ def dual_points(
     sizes = sorted({math.floor(total), math.ceil(total)})
     # Without features the best start is none: the null model.
     return [relaxed] + [
-        relax(
+        relaxation_of(
             program.with_budget(size),
             tol,
             start=relaxed if size else None,

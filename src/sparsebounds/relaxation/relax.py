@@ -10,7 +10,7 @@ from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.validate import check_callback, check_tolerance
 from sparsebounds.bounds import enclosed
-from sparsebounds.program import Program
+from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation.progress import Callback
 from sparsebounds.relaxation.result import Relaxation
 from sparsebounds.relaxation.working_set import WorkingSet
@@ -56,8 +56,7 @@ def relax(
         Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
         not reached, where it was not.
     """
-    if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+    check_program(program)
     check_tolerance(tol, "1e-8")
     deadline = Deadline.of(time_limit)
     check_callback(callback)
@@ -65,16 +64,35 @@ def relax(
         raise InputTypeError(f"start is a {type(start).__name__}; pass what relax returned.")
     if start is not None and len(start.w) != program.m:
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
+    result = relaxation_of(
+        program, tol, start=start, time_limit=deadline, callback=callback, workspace=workspace
+    )
+    if result.status == "bounded":
+        warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
+    return result
+
+
+def relaxation_of(
+    program: Program,
+    tol: float = 1e-8,
+    *,
+    start: Relaxation | None = None,
+    time_limit: Limit = None,
+    callback: Callback | None = None,
+    workspace: Workspace | None = None,
+) -> Relaxation:
+    """`relax` without its checks and its warning, for whoever states the gap in another way.
+
+    A filter for warnings belongs to the whole process: threads that set one get into each other's.
+    """
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"):
-        program = enclosed(program)
-        run = WorkingSet(program, tol, start, deadline, callback, workspace)
+        run = WorkingSet(
+            enclosed(program), tol, start, Deadline.of(time_limit), callback, workspace
+        )
         interrupted = False
         try:
             message = run.loop()
         except KeyboardInterrupt:
             message, interrupted = "Interrupted", True
-        result = run.result(message, interrupted)
-    if result.status == "bounded":
-        warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
-    return result
+        return run.result(message, interrupted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,12 @@ import numpy as np
 from sparsebounds._support.array import Vector, to_numpy
 from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.validate import check_tolerance
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
 from sparsebounds.models import Model
-from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, RelaxationWarning, dual_points, relax
+from sparsebounds.program import Program, check_program
+from sparsebounds.relaxation import Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import ACCURACY, tighten
 from sparsebounds.solving.proof import certificate_from, with_root
 
@@ -45,6 +45,8 @@ def certify(
     time_limit : float, optional
         Seconds after which to be content with the bound reached so far.
     """
+    check_program(program)
+    check_tolerance(tol, "1e-6")
     deadline = Deadline.of(time_limit)
     if hasattr(coef, "coef_"):
         intercept = float(to_numpy(coef.intercept_).ravel()[0]) if intercept is None else intercept
@@ -54,19 +56,17 @@ def certify(
     if math.isinf(value):
         raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
     model = Model(objective_up(program, w, b), w, b, math.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RelaxationWarning)
-        convex: Program = program
-        boxes: tuple[Vector, ...] = ()
-        if not program.loss.convex:
-            tol = max(tol, ACCURACY)
-            found = tighten(program, model.value, tol, relaxation, deadline)
-            convex, relaxation, boxes = found.convex, found.relaxed, found.duals
-        if relaxation is None:
-            relaxation = relax(program, tol, time_limit=deadline)
-        finish = deadline.before(box=len(boxes))
-        others = dual_points(convex, relaxation, time_limit=finish)
-        points = [relaxed.point for relaxed in others]
+    convex: Program = program
+    boxes: tuple[Vector, ...] = ()
+    if not program.loss.convex:
+        tol = max(tol, ACCURACY)
+        found = tighten(program, model.value, tol, relaxation, deadline)
+        convex, relaxation, boxes = found.convex, found.relaxed, found.duals
+    if relaxation is None:
+        relaxation = relaxation_of(program, tol, time_limit=deadline)
+    finish = deadline.before(box=len(boxes))
+    others = dual_points(convex, relaxation, time_limit=finish)
+    points = [relaxed.point for relaxed in others]
     plain = certificate_from(program, points, model, boxes)
     if not program.loss.convex:
         return plain

@@ -10,7 +10,6 @@ certify    the level is that of the stored model, and the dual vectors that cut 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.models import LocalSearch, as_returned
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Progress, Relaxation, RelaxationWarning, dual_points, relax
+from sparsebounds.relaxation import Progress, Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.proof import certificate_from, claimed_box
 from sparsebounds.solving.solution import Solution, SolutionStats
 
@@ -79,7 +78,7 @@ def tighten(
     """
     duals: list[Vector] = []
     convex = enclosed(program, level)
-    found = relax(convex, tol, start=start, time_limit=deadline, callback=callback)
+    found = relaxation_of(convex, tol, start=start, time_limit=deadline, callback=callback)
     bounds, steps = [found.lower], found.stats.newton_steps
     for _ in range(ROUNDS):
         gap = level - bounds[-1]
@@ -89,7 +88,7 @@ def tighten(
         cut = [*duals, found.point.t]
         with deadline.timed("box", 1):
             smaller = program.with_box(tighter_box(program, convex, found.point, level))
-        relaxed = relax(smaller, tol, start=found, time_limit=finish, callback=callback)
+        relaxed = relaxation_of(smaller, tol, start=found, time_limit=finish, callback=callback)
         steps += relaxed.stats.newton_steps
         if not relaxed.lower > bounds[-1]:
             break
@@ -111,11 +110,10 @@ def solve_nonconvex(
     first_pass = program.matrix.passes
     with deadline.timed("scan", 1):
         _ = program.fingerprint
-    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
-        warnings.simplefilter("ignore", RelaxationWarning)
+    with np.errstate(over="ignore", invalid="ignore"):
         with deadline.timed("box", FIRST):
             convex = enclosed(program)
-        first = relax(convex, ACCURACY, time_limit=deadline.part(SHARE), callback=callback)
+        first = relaxation_of(convex, ACCURACY, time_limit=deadline.part(SHARE), callback=callback)
         models = LocalSearch(program, first, deadline.part(SHARE))
         model, coef, intercept = as_returned(program, models.run())
         found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -41,7 +42,7 @@ class SolutionStats:
     """Non-convex losses: the lower bound on each box, the first before any tightening."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A model that obeys the user's own constraint, and what is proved about it."""
 
@@ -75,7 +76,7 @@ class Solution:
     relaxation: Relaxation = field(repr=False)
     certificate: Certificate = field(repr=False)
     stats: SolutionStats = field(repr=False)
-    program: Program | None = field(repr=False, compare=False)
+    program: Program | None = field(repr=False)
     """The problem, with its data. It is not pickled, and estimators do not keep it."""
 
     null_gap: float = math.nan
@@ -132,6 +133,16 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"program": None}
+
+    # Copies are no pickles: they keep the program.
+
+    def __copy__(self) -> Self:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = copied = object.__new__(type(self))
+        copied.__dict__.update(deepcopy(self.__dict__, memo))
+        return copied
 
     def report(
         self,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -31,6 +30,7 @@ from sparsebounds._support.validate import (
     check_node_limit,
     check_tolerance,
 )
+from sparsebounds.arguments import Arguments, takes
 from sparsebounds.bounds import screen_at
 from sparsebounds.exact import (
     Checkpoint,
@@ -40,15 +40,8 @@ from sparsebounds.exact import (
     proof_of,
 )
 from sparsebounds.models import Search, as_returned
-from sparsebounds.problem import Arguments, takes
 from sparsebounds.program import Program
-from sparsebounds.relaxation import (
-    Progress,
-    RelaxationWarning,
-    Workspace,
-    dual_points,
-    relax,
-)
+from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import solve_nonconvex
 from sparsebounds.solving.proof import certificate_from, wide_gap, with_root, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
@@ -127,11 +120,10 @@ def solve_program(
     saved = None if file is None else file.saved
     accuracy = min(1e-6, 0.01 * tol)
     # Overflow far from the solution is an infinite value, not news for the user.
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
-        warnings.simplefilter("ignore", RelaxationWarning)
         workspace = Workspace(program)
-        relaxed = relax(
+        relaxed = relaxation_of(
             program,
             accuracy,
             time_limit=deadline.part(RELAX),
@@ -141,7 +133,7 @@ def solve_program(
         # A model that fits well needs more digits: its gap is relative to a small objective.
         digits = program.size(relaxed.value) / max(abs(relaxed.value), abs(program.null), 1e-300)
         if digits < 1.0 and not relaxed.interrupted:
-            relaxed = relax(
+            relaxed = relaxation_of(
                 program,
                 max(accuracy * digits, 1e-13),
                 start=relaxed,

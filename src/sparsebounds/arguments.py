@@ -1,0 +1,157 @@
+"""The arguments of a problem: the one list of them.
+
+`TABLE` holds defaults and sentences, the dictionaries hold types; `takes` makes of both the
+signature and the documentation of every function that takes the arguments.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, TypedDict, TypeVar, cast
+
+from numpy.typing import ArrayLike
+
+from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
+from sparsebounds._support.errors import InputTypeError
+from sparsebounds.losses import Loss
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+class DataArguments(TypedDict, total=False):
+    """What may be said of the data, X and y aside."""
+
+    sample_weight: ArrayLike | None
+    offset: ArrayLike | None
+    feature_names: Iterable[str] | None
+
+
+class CommonArguments(DataArguments, total=False):
+    """The arguments of a problem, but for what makes its models sparse."""
+
+    ridge: float | ArrayLike | None
+    ball: float | None
+    loss: str | Loss
+    fit_intercept: bool
+    standardize: bool | tuple[Vector, Vector]
+    positive: bool | ArrayLike
+    always: str | int | Iterable[str | int] | None
+    never: str | int | Iterable[str | int] | None
+
+
+class Arguments(CommonArguments, total=False):
+    """The arguments of a problem."""
+
+    k: int | None
+    l0: float | ArrayLike | None
+
+
+TABLE: dict[str, tuple[Any, str]] = {
+    "k": (None, "The most features that a model may have. Pass `k` or `l0`."),
+    "l0": (None, "The price per feature: a number, or one per feature."),
+    "ridge": (
+        None,
+        "The weight of |w|^2 / 2: a number, or one per feature. Pass `ridge` or `ball`.",
+    ),
+    "ball": (None, "|w|^2 is at most this."),
+    "loss": ("squared", "A name, or an instance such as `sparsebounds.losses.Huber(delta=1.35)`."),
+    "fit_intercept": (False, "Whether there is an intercept, which has no penalty."),
+    "standardize": (
+        False,
+        "Whether to pose the problem on columns of mean 0 and standard deviation 1,\n"
+        "or on which (center, scale).",
+    ),
+    "positive": (False, "Whether coefficients must be >= 0: one answer, or one per feature."),
+    "always": (
+        None,
+        "Features, by name or number, that are in every model: neither counted nor priced.",
+    ),
+    "never": (None, "Features that are in no model."),
+    "sample_weight": (None, "One number per row, 0 or more; rows of weight 0 are left out."),
+    "offset": (None, "One number per row, added to its prediction."),
+    "feature_names": (None, "One name per column; by default those of the data frame."),
+}
+"""Default and meaning of each argument, in the order in which they are shown."""
+
+DEFAULTS: dict[str, Any] = {name: default for name, (default, _) in TABLE.items()}
+"""What holds where nothing is said."""
+
+DATA = {
+    "X": "Rows by features: an array, a sparse matrix, a data frame, or an `open_matrix`.",
+    "y": "The response, one per row; two labels where the loss is for classes.",
+}
+
+
+def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
+    """For a function or class whose last parameter stands for the arguments of a problem.
+
+    They are spelt out in its documentation and in its signature, there `after` one of its own.
+    Names that are neither are refused.
+    """
+    kinds = {
+        name: arguments.__annotations__[name].__forward_arg__
+        for name in TABLE
+        if name in arguments.__annotations__
+    }
+
+    def spelt(function: Call) -> Call:
+        target = function.__init__ if inspect.isclass(function) else function
+        signature = inspect.signature(target)
+        *own, _ = signature.parameters.values()
+        stated = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=kind
+            )
+            for name, kind in kinds.items()
+        ]
+        known = [one.name for one in own]
+        place = known.index(after) + 1
+        own[place:place], known[place:place] = stated, list(kinds)
+
+        @wraps(target)
+        def named(*args: Any, **given: Any) -> Any:
+            refuse_others(function.__name__, given, known)
+            return target(*args, **given)
+
+        named.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        if not inspect.isclass(function):
+            named.__doc__ = documented(function.__doc__, kinds)
+            return cast(Call, named)
+        function.__init__ = named  # type: ignore[method-assign]
+        function.__doc__ = documented(function.__doc__, kinds)
+        return function
+
+    return spelt
+
+
+def documented(text: str | None, kinds: Mapping[str, str]) -> str:
+    """A docstring, and a section about the data and the arguments of a problem."""
+    lines = [inspect.cleandoc(text or ""), "", "Parameters", "-" * 10]
+    for name, sentence in DATA.items():
+        lines += [name, f"    {sentence}"]
+    for name, kind in kinds.items():
+        default, sentence = TABLE[name]
+        lines += [f"{name} : {kind}, default {default!r}"]
+        lines += [f"    {line}" for line in sentence.splitlines()]
+    return "\n".join([*lines, ""])
+
+
+def refuse_others(function: str, given: Iterable[str], known: list[str]) -> None:
+    """A sentence about the first name given that the function does not know."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InputTypeError(f"{function} has no argument {name!r}.{hint}")
+
+
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of a problem, those not given at their defaults."""
+    found = {**DEFAULTS, **given}
+    check.exactly_one(k=found["k"], l0=found["l0"])
+    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
+    return found
