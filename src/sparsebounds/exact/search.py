@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import forced_bounds
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
@@ -24,6 +24,9 @@ from sparsebounds.relaxation import Relaxation
 EFFORT = 2e9
 """Operations that exact="auto" spends on a search, about. They are counted and not timed, so that
 answers do not depend on the machine."""
+
+BEGIN = 1e9
+"""Products that exact="auto" may take to begin a search."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -87,8 +90,9 @@ class ExactSearch:
         tol: float,
         saved: SearchState | None = None,
         deadline: Deadline = NEVER,
+        exact: Exact = True,
     ) -> None:
-        """TimeUp where there is no time for a first node."""
+        """TimeUp where there is no time for a first node, or with "auto" no budget for one."""
         self.program, self.deadline = program, deadline
         self._tried = 0
         """Nodes whose proof has been timed."""
@@ -100,6 +104,8 @@ class ExactSearch:
             forced = forced_bounds(program, relaxed.point)
             kept = kept_without(program, forced.features[forced.inside > model.value])
             require_time(program, len(kept), deadline)
+            if exact is not True and program.n * len(kept) ** 2 > BEGIN:
+                raise TimeUp
             fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
         else:

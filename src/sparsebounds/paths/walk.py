@@ -271,9 +271,9 @@ class Walk:
         until = self.finish.part(1.0 / (len(self.grid) - len(self.rows)))
         try:
             model = row.model(relaxed.eta)
-            search = ExactSearch(program, relaxed, model, self.tol, None, until)
+            search = ExactSearch(program, relaxed, model, self.tol, None, until, self.exact)
         except TimeUp:
-            self.cut = True
+            self.cut |= until.cut
             return row
         budget = search.budget(self.exact)
         most = min(self.most_nodes, budget)

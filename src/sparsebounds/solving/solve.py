@@ -164,7 +164,7 @@ def solve_program(
         if exact and wide and not program.never.all() and not models.interrupted:
             most = math.inf if node_limit is None else node_limit
             try:
-                search = ExactSearch(program, relaxed, model, tol, saved, deadline)
+                search = ExactSearch(program, relaxed, model, tol, saved, deadline, exact)
                 budget = search.budget(exact)
                 most = min(most, budget)
                 proof = search.run(
@@ -176,7 +176,7 @@ def solve_program(
                     halfway.late,
                 )
             except TimeUp:
-                unfinished = " There was no time for the search."
+                unfinished = " There was no time for the search." * (deadline.cut or to_the_end)
                 proof = None if saved is None else proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
