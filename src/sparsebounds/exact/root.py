@@ -5,7 +5,6 @@ It takes a few relaxations on the features that the first one leaves, and no sea
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,10 @@ from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minoran
 
 INACTIVE = 1e-9
 """A multiplier of the ball below this, next to the least curvature of a column, counts as 0."""
+
+
+MOST_WORK = 6e9
+"""Products that the curvature may take: about a second."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ def root_proof(
     if count > MOST or count > FEW * program.n or (few(program, kept) and not alone):
         return None
     # Forming the curvature, and factoring it a few times.
-    work = math.fsum((program.n * count**2, 40.0 * count**3))
-    if deadline.late(scan=4.0 * count / program.m, product=work):
+    work = float(program.n) * count**2 + 40.0 * count**3
+    if work > MOST_WORK or deadline.late(scan=4.0 * count / program.m, product=work):
         return None
     reduction = Reduction(program, kept, relaxed.point.t)
     part = reduction.part
