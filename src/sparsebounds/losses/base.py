@@ -25,7 +25,7 @@ and logaddexp are within 4 ulp.
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A loss: value, derivatives, conjugate and prox, each elementwise in (y, z)."""
+    """A loss: value, derivatives and conjugate, each elementwise in (y, z)."""
 
     name: ClassVar[str]
     """Name in the registry, as users pass it to `loss=`."""
@@ -60,10 +60,6 @@ class Loss(ABC):
     @abstractmethod
     def conjugate(self, y: Array, b: Array) -> Array:
         """loss*(y, b) = sup_z bz - loss(y, z) for b inside `domain(y)`."""
-
-    @abstractmethod
-    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
-        """argmin_t loss(y, t) + (t - z)^2 / (2 step)."""
 
     @abstractmethod
     def domain(self, y: Array) -> tuple[Array, Array]:

@@ -109,16 +109,6 @@ class Envelope(Loss):
     def conjugate_terms(self, y: Any, b: Any) -> Any:
         return self.loss.supremum(y, b, self.lo, self.hi)[1]
 
-    def prox(self, y: Any, z: Any, step: Any) -> Any:
-        """By bisection: t + step gradient(t) - z increases."""
-        reach = np.abs(step * self.gradient(y, z))
-        lo, hi = z - reach, z + reach
-        for _ in range(120):
-            t = 0.5 * (lo + hi)
-            right = t + step * self.gradient(y, t) < z
-            lo, hi = np.where(right, t, lo), np.where(right, hi, t)
-        return 0.5 * (lo + hi)
-
     def domain(self, y: Any) -> tuple[Any, Any]:
         return np.full_like(y, -np.inf), np.full_like(y, np.inf)
 

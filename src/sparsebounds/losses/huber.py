@@ -55,9 +55,6 @@ class Huber(Loss):
     def conjugate(self, y: Array, b: Array) -> Array:
         return 0.5 * b * b + b * y
 
-    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
-        return z - step * self.clip(y, (z - y) / (1.0 + step))
-
     def domain(self, y: Array) -> tuple[Array, Array]:
         return _full_like(y, -self.delta), _full_like(y, self.delta)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsebounds._support.array import Array, namespace
-from sparsebounds.losses._roots import increasing_root
 from sparsebounds.losses.base import Loss, entropy
 
 
@@ -44,16 +43,6 @@ class Logistic(Loss):
     def conjugate(self, y: Array, b: Array) -> Array:
         t = -b * y
         return entropy(t) + self._complement(t)
-
-    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
-        # With v = yt: v - step * sigmoid(-v) = yz, whose root lies in [yz, yz + step].
-        c = y * z
-
-        def residual(v: Array) -> tuple[Array, Array]:
-            s = _sigmoid(-v)
-            return v - step * s - c, 1.0 + step * s * (1.0 - s)
-
-        return y * increasing_root(residual, c, c + step)
 
     def domain(self, y: Array) -> tuple[Array, Array]:
         xp = namespace(y)

@@ -120,9 +120,6 @@ class NonConvexLoss(Loss):
     def domain(self, y: Any) -> tuple[Any, Any]:
         return 0.0 * y, 0.0 * y
 
-    def prox(self, y: Any, z: Any, step: Any) -> Any:
-        raise InputError(f"The {self.name} loss is not convex and has no prox; use its envelope.")
-
     def check_intercept(self, y: Any) -> None:
         if not self.intercept:
             raise InputError(

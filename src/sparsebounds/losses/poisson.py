@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsebounds._support.array import Array, namespace
-from sparsebounds.losses._roots import increasing_root
 from sparsebounds.losses.base import Loss, _full_like, entropy
 
 
@@ -32,21 +31,6 @@ class Poisson(Loss):
     def conjugate(self, y: Array, b: Array) -> Array:
         c = b + y
         return entropy(c) - c
-
-    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
-        # t + step * exp(t) = c with c = z + step * y. The root is below c, below
-        # log(c / step) where c >= step, and above c - step * exp(min(c, ...)).
-        xp = namespace(y, z)
-        c = z + step * y
-        ratio = xp.maximum(c / step, xp.ones_like(c))
-        hi = xp.minimum(c, xp.where(c > step, xp.log(ratio), xp.zeros_like(c)))
-        lo = c - step * xp.exp(hi)
-
-        def residual(t: Array) -> tuple[Array, Array]:
-            rate = step * xp.exp(t)
-            return t + rate - c, 1.0 + rate
-
-        return increasing_root(residual, xp.minimum(lo, hi), hi)
 
     def domain(self, y: Array) -> tuple[Array, Array]:
         return -y, _full_like(y, float("inf"))

@@ -34,9 +34,6 @@ class SquaredHinge(Loss):
     def conjugate(self, y: Array, b: Array) -> Array:
         return 0.5 * b * b + b * y
 
-    def prox(self, y: Array, z: Array, step: Array | float) -> Array:
-        return z + y * step / (1.0 + step) * self._shortfall(y, z)
-
     def domain(self, y: Array) -> tuple[Array, Array]:
         xp = namespace(y)
         zero, unbounded = xp.zeros_like(y), xp.full_like(y, float("inf"))

@@ -15,7 +15,7 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
 
     `y` holds responses the loss can take. Checked at random predictions: derivatives against
     differences, convexity, the Fenchel-Young inequality and its equality at the gradient,
-    the domain of the conjugate, the prox by its optimality condition, the infimum, sublevel
+    the domain of the conjugate, the infimum, sublevel
     intervals, the smoothness constant, and the rounding terms against extended precision. For a
     non-convex loss, its envelopes and suprema on random boxes instead (`testing._nonconvex`).
     """
@@ -56,13 +56,6 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
         np.all((below <= z + 1e-9 * size) & (z - 1e-9 * size <= above)),
         "sublevel(y, value - infimum) must hold z",
     )
-    for step in (1e-3, 1.0, 1e3):
-        t = loss.prox(y, z, step)
-        residual = t - z + step * loss.gradient(y, t)
-        _require(
-            np.all(np.abs(residual) <= 1e-10 * (1.0 + np.abs(z) + step * size)),
-            f"prox must satisfy t + step * gradient(t) = z (step {step:g})",
-        )
     _check_rounding(loss, y, z, b)
 
 
