@@ -157,8 +157,9 @@ def _flat(minorant: Minorant) -> dict[str, Vector]:
 
 
 def _minorant(arrays: _Arrays, count: int) -> Minorant:
+    half = arrays.numbers("factor", count * (count + 1) // 2)
     factor = np.zeros((count, count), order="F")
-    factor[np.triu_indices(count)] = arrays.numbers("factor", count * (count + 1) // 2)
+    factor[np.triu_indices(count)] = half
     ridge = arrays.numbers("ridge", count)
     eta = float(arrays.numbers("eta", 1)[0])
     if not (np.all(ridge > 0.0) and eta >= 0.0):
