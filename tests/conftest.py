@@ -21,7 +21,7 @@ _common = settings(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("suite", _common, max_examples=20)
+settings.register_profile("suite", _common, max_examples=10)
 settings.register_profile("long", _common, max_examples=500)
 settings.load_profile("long" if os.environ.get("SPARSEBOUNDS_LONG") else "suite")
 

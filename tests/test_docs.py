@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,9 @@ def run_in_shell(text: str, cwd: Path, environment: dict[str, str]) -> tuple[int
 
 def run_here(words: list[str]) -> tuple[int, str]:
     """The same of `sparsebounds` with these words, without the imports of another process."""
-    done = CliRunner().invoke(app, words, prog_name="sparsebounds")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # as Python does, and pytest does not
+        done = CliRunner().invoke(app, words, prog_name="sparsebounds")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.exit_code, done.output

@@ -21,9 +21,12 @@ LOSSES = sorted(NONCONVEX)
 FORMS: tuple[Form, ...] = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")
 CASES = [
     (loss, form, intercept)
-    for loss, form, intercept in itertools.product(LOSSES, FORMS, (False, True))
+    for i, (loss, form) in enumerate(itertools.product(LOSSES, FORMS))
+    for intercept in (False, True)
     if not intercept or NONCONVEX[loss].intercept
+    if LONG or not NONCONVEX[loss].intercept or intercept == (i // 4 + i) % 2
 ]
+"""Every loss with every form, half of them with an intercept."""
 
 
 def random_case(
@@ -203,7 +206,7 @@ CHUNKS = [(2, -1), (-1, 1), (2, 2)]
     ("loss", "form", "intercept", "chunks"),
     [
         (*case, chunks)
-        for i, case in enumerate(CASES[::9])
+        for i, case in enumerate(CASES[:: 9 if LONG else 5])
         for chunks in (CHUNKS if LONG else [CHUNKS[i % 3]])
     ],
 )

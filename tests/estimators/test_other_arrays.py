@@ -97,8 +97,8 @@ ESTIMATORS: dict[str, tuple[Any, Any]] = {
     "bic": (sb.SparseRegressorCV(ks=[1, 2, 3], criterion="bic", ridges=["auto", 0.1]), Y),
 }
 FOLDS: dict[str, tuple[Any, Any]] = {
-    "folds": (sb.SparseRegressorCV(ks=[1, 2, 3], ridges=["auto", 0.1], cv=3), Y),
-    "folds of classes": (sb.SparseClassifierCV(ks=[1, 2], cv=3), CLASSES > 0),
+    "folds": (sb.SparseRegressorCV(ks=[1, 3], ridges=["auto", 0.1], cv=2), Y),
+    "folds of classes": (sb.SparseClassifierCV(ks=[1, 2], cv=2), CLASSES > 0),
 }
 METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
 

@@ -17,7 +17,7 @@ ESTIMATORS = [
     sb.SparseClassifier(loss="squared_hinge", k=2),
     sb.SparseRegressorCV(ks=[1, 3], ridges=[0.1], cv=2),
     sb.SparseRegressorCV(l0s=[0.1, 0.01], ridges=[0.1], criterion="bic"),
-    sb.SparseClassifierCV(ks=[1, 2], ridges=[0.1], cv=2, rule="1se"),
+    sb.SparseClassifierCV(ks=[0, 2], ridges=[0.1], cv=2, rule="1se"),
     sb.SparseSelector(),
     sb.SparseSelector(k=2, ridge=0.1),
 ]

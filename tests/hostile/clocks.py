@@ -40,7 +40,7 @@ class Clocks(Attack):
 
 
 def sparse_data(rng: Rng, columns: int) -> tuple[Any, Any]:
-    X = scipy.sparse.random_array((200, columns), density=0.01, rng=rng, format="csc")
+    X = scipy.sparse.random_array((200, columns), density=0.01, random_state=rng, format="csc")
     y = np.asarray(X[:, :5] @ np.ones(5)).ravel() + 0.1 * rng.normal(size=200)
     return X, y
 

@@ -173,7 +173,9 @@ def test_block_products(
 
 
 def test_sparse_products_read_no_dense_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = as_matrix(sp.random_array((50, 30), density=0.1, rng=np.random.default_rng(0)))[0]
+    matrix = as_matrix(
+        sp.random_array((50, 30), density=0.1, random_state=np.random.default_rng(0))
+    )[0]
     centred = StandardizedMatrix(matrix, np.ones(30), np.ones(30))
 
     def refused(*_: object) -> None:

@@ -381,7 +381,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "penalties/selection.py",
         "return (scores >= floor, floor)",
         "return (scores > floor, floor)",
-        f"{SELECTION}::test_upper_is_a_level_set_that_is_large_enough",
+        f"{SELECTION}::test_a_level_set_is_large_enough",
     ),
     _of(
         "selection: ties counted once more",

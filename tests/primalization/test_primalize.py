@@ -10,8 +10,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.cases import LONG
 
 import sparsebounds as sb
 from sparsebounds._support.rounding import in_ball
@@ -47,8 +48,15 @@ def most_nonzeros(program: Program, primal: Primalization, rank: int) -> int:
     return program.k + rank - 1 if primal.n_fractional else program.k
 
 
-@pytest.mark.parametrize(("loss", "form"), EVERY)
-@pytest.mark.parametrize("rank", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("loss", "form", "rank"),
+    [
+        (*case, rank)
+        for i, case in enumerate(EVERY)
+        for j, rank in enumerate([1, 2, 3, 5])
+        if LONG or (i + i // 4 + j) % 2
+    ],
+)
 def test_counts_values_and_formulas(low_rank: Maker, loss: str, form: Form, rank: int) -> None:
     seeds = range(4) if loss in ("squared", "logistic") else range(2, 4)
     for seed in seeds:
@@ -75,6 +83,7 @@ def test_counts_values_and_formulas(low_rank: Maker, loss: str, form: Form, rank
 
 @pytest.mark.parametrize(("loss", "form"), EVERY)
 @given(seed=st.integers(0, 2**32 - 1), far=st.booleans())
+@example(seed=13, far=True)
 def test_holds_from_any_relaxed_point(
     spoilt: Spoil, loss: str, form: Form, seed: int, far: bool
 ) -> None:
@@ -88,11 +97,12 @@ def test_holds_from_any_relaxed_point(
         size = 0.1 * np.max(np.abs(relaxed.w))
         w = relaxed.w * rng.uniform(0.7, 1.3, size=program.m) + size * rng.normal(size=program.m)
         w = np.where(program.positive, np.abs(w), w)
-        relaxed = spoilt(program, relaxed, np.where(program.never, 0.0, w))
+        with np.errstate(over="ignore"):
+            relaxed = spoilt(program, relaxed, np.where(program.never, 0.0, w))
+    if not math.isfinite(relaxed.value):
+        return  # spoilt beyond what the exponential function can hold
     start = tied_point(program, relaxed.w, relaxed.b)
     primal = sb.primalize(program, relaxed, draws=0)
-    if not math.isfinite(start.value):
-        return  # spoilt beyond what the exponential function can hold
     # Where the null model fits exactly, all that is left is the rounding of F.
     rounding = 1e-12 * abs(program.F.value(np.zeros(program.n)))
     scale = max(abs(start.value), abs(program.null), rounding, 1e-300)

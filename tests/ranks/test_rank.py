@@ -423,7 +423,7 @@ def test_the_singular_vectors_as_a_basis() -> None:
 
 def sparse_data() -> tuple[Any, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = sp.random_array((60, 40), density=0.15, rng=rng, format="csc")
+    X = sp.random_array((60, 40), density=0.15, random_state=rng, format="csc")
     return X, X @ rng.normal(size=40) + 0.1 * rng.normal(size=60)
 
 

@@ -134,6 +134,9 @@ def spinner(what: str) -> Iterator[Report]:
 @contextmanager
 def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
     """A progress bar on standard error; nothing where that is no terminal."""
+    if not errors.is_terminal:  # a disabled bar of rich before 14.3 ends with an empty line
+        yield lambda: None
+        return
     shown = Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -141,7 +144,6 @@ def bar(name: str, steps: int) -> Iterator[Callable[[], None]]:
         TimeElapsedColumn(),
         console=errors,
         transient=True,
-        disable=not errors.is_terminal,
     )
     with shown:
         task = shown.add_task(printable(name), total=steps)

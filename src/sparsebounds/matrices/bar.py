@@ -18,6 +18,9 @@ def progress() -> Iterator[None]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:  # a disabled bar of rich before 14.3 ends with an empty line
+        yield
+        return
     shown = Progress(
         TextColumn("pass {task.fields[number]:.1f}"),
         BarColumn(),
@@ -25,7 +28,6 @@ def progress() -> Iterator[None]:
         TransferSpeedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
     with shown:
         task = shown.add_task("", total=None, number=0.0)
