@@ -15,14 +15,16 @@ from sparsebounds.certificates import Certificate
 from sparsebounds.certificates.tree import Tree
 from sparsebounds.datasets import make_correlated
 
-DATA = make_correlated(60, 30, 0.5, random_state=0)
+DATA = make_correlated(60, 30, 0.9, nonzeros=8, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def certificate() -> Certificate:
-    found = sb.solve(DATA.X, DATA.y, k=4, ridge=0.02, exact=True).certificate
+    found = sb.solve(DATA.X, DATA.y, k=8, ridge=0.01, exact=True).certificate
     assert found.tree is not None
     assert found.tree.size > 20
+    assert found.tree.minorant is not None
+    assert len(found.tree.exhausted) > 0
     return found
 
 
