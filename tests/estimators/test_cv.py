@@ -51,7 +51,7 @@ def test_scores_are_those_of_scikit_learns_loop() -> None:
 
 
 def test_the_model_is_the_point_of_its_path_and_proved() -> None:
-    model = sb.SparseRegressorCV(cv=4).fit(X, Y)
+    model = sb.SparseRegressorCV(cv=4, exact=False).fit(X, Y)
     assert model.path_.ks.tolist() == list(range(16))
     point = model.path_.at(model.best_k_)
     assert np.array_equal(model.coef_, point.coef)
@@ -61,6 +61,11 @@ def test_the_model_is_the_point_of_its_path_and_proved() -> None:
     assert all(verdict.ok for verdict in model.path_.verify(X, Y))
     assert set(np.flatnonzero(SAMPLE.coef)) <= set(np.flatnonzero(model.coef_))
     assert model.ridge_ == sb.SparseRegressor().fit(X, Y).ridge_
+    # By default the model that is chosen is searched for, and proved to be the best.
+    searched = sb.SparseRegressorCV(cv=4).fit(X, Y)
+    assert searched.best_k_ == model.best_k_
+    assert model.lower_ < searched.lower_ <= searched.upper_ <= model.upper_
+    assert searched.gap_ <= 1e-4 < model.gap_
 
 
 def test_one_standard_error() -> None:

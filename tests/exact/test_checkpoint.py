@@ -21,10 +21,10 @@ from sparsebounds.relaxation import relax
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
-DATA = make_correlated(60, 40, 0.5, random_state=0)
+DATA = make_correlated(60, 40, 0.9, nonzeros=8, random_state=0)
 TERMS: dict[str, dict[str, Any]] = {
-    "k+ridge": {"k": 4, "ridge": 0.02},
-    "l0+ridge": {"l0": 0.2, "ridge": 0.02},
+    "k+ridge": {"k": 8, "ridge": 0.01},
+    "l0+ridge": {"l0": 0.05, "ridge": 0.02},
     "k+ball": {"k": 4, "ball": 4.0},
     "logistic": {"k": 3, "ridge": 0.02, "loss": "logistic"},
 }
@@ -59,6 +59,12 @@ def test_a_search_in_pieces_is_the_search_in_one(name: str, tmp_path: Path) -> N
     for part in ("parent", "feature", "counts", "support", "values", "fixed_counts", "fixed"):
         np.testing.assert_array_equal(getattr(proof.tree, part), getattr(whole.tree, part))
     assert proof.tree.shifts.keys() == whole.tree.shifts.keys()
+    np.testing.assert_array_equal(proof.tree.exhausted, whole.tree.exhausted)
+    assert (len(whole.tree.exhausted) > 0) == (name == "k+ridge")
+    assert (whole.tree.minorant is not None) == (name in ("k+ridge", "l0+ridge"))
+    if whole.tree.minorant is not None:
+        for part, value in vars(whole.tree.minorant).items():
+            np.testing.assert_array_equal(getattr(proof.tree.minorant, part), value)
 
 
 @pytest.mark.parametrize("form", get_args(Form))
@@ -130,11 +136,11 @@ from sparsebounds.datasets import make_correlated
 from sparsebounds._support import checkpoint as _checkpoint
 from sparsebounds.exact import SearchProgress, checkpoint
 checkpoint.INTERVAL, _checkpoint.SHARE = 0.05, 1.0
-data = make_correlated(60, 40, 0.5, random_state=0)
+data = make_correlated(60, 40, 0.9, nonzeros=8, random_state=0)
 def slowly(now):
     if isinstance(now, SearchProgress):
         time.sleep(0.04)
-sb.solve(data.X, data.y, k=4, ridge=0.02, exact=True, checkpoint=sys.argv[1], callback=slowly)
+sb.solve(data.X, data.y, k=8, ridge=0.01, exact=True, checkpoint=sys.argv[1], callback=slowly)
 print("finished")
 """
 
@@ -213,18 +219,18 @@ def test_a_file_of_another_search_is_refused(saved: Path) -> None:
     content = saved.read_bytes()
     for program, tol, reason in (
         (
-            Program(other, DATA.y, k=4, ridge=0.02),
+            Program(other, DATA.y, k=8, ridge=0.01),
             1e-4,
             "on other data",
         ),
-        (Program(DATA.X, DATA.y, k=5, ridge=0.01), 1e-4, "another problem"),
-        (Program(DATA.X, DATA.y, k=4, ridge=0.03), 1e-4, "another problem"),
+        (Program(DATA.X, DATA.y, k=7, ridge=0.01), 1e-4, "another problem"),
+        (Program(DATA.X, DATA.y, k=8, ridge=0.03), 1e-4, "another problem"),
         (
-            Program(DATA.X, DATA.y, k=4, ridge=0.02, never=[7]),
+            Program(DATA.X, DATA.y, k=8, ridge=0.01, never=[7]),
             1e-4,
             "another problem",
         ),
-        (Program(DATA.X, DATA.y, k=4, ridge=0.02), 1e-5, "with tol=0.0001, not 1e-05"),
+        (Program(DATA.X, DATA.y, k=8, ridge=0.01), 1e-5, "with tol=0.0001, not 1e-05"),
     ):
         with pytest.raises(InputError, match=f"search.npz' belongs.*{reason}.*; name another"):
             solve_program(program, tol, exact=True, checkpoint=saved)

@@ -22,6 +22,8 @@ from sparsebounds.testing import brute_force, random_program
 
 EVERY = list(itertools.product(sorted(REGISTRY), get_args(Form)))
 TOL = 1e-6
+LONGER = make_correlated(60, 40, 0.9, nonzeros=8, random_state=0)
+"""Data for searches of some hundred nodes, with k=8 and ridge=0.01."""
 
 
 def searched(program: Program, *, warm: bool, **limits: Any) -> Proof:
@@ -42,7 +44,8 @@ def test_the_optimum_is_found_and_proved(loss: str, form: Form) -> None:
         scale = max(abs(optimum), abs(program.null), program.rounding)
         assert proof.lower <= optimum
         assert proof.model.value >= optimum - 1e-9 * scale
-        assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
+        # Columns of 1e8 leave no digits for more: the claim's room is relative to what they weigh.
+        assert program.null_share(proof.model.value - proof.lower, proof.model.value) <= TOL
 
 
 @pytest.mark.parametrize("kind", ["duplicated", "correlated", "rank 3", "scaled"])
@@ -64,7 +67,8 @@ def test_hard_columns(kind: str, terms: dict[str, Any]) -> None:
         proof = searched(program, warm=bool(seed % 2))
         optimum = brute_force(program).value
         assert proof.lower <= optimum
-        assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
+        distance = program.null_share if kind == "scaled" else program.relative
+        assert distance(proof.model.value - proof.lower, proof.model.value) <= TOL
         assert proof.model.value == pytest.approx(optimum, rel=1e-6)
 
 
@@ -95,7 +99,7 @@ def test_features_always_in_do_not_use_the_budget() -> None:
 
 def test_solve_proves_what_the_relaxation_cannot() -> None:
     data = make_low_rank(random_state=0)
-    plain = sb.solve(data.X, data.y, k=10, ridge=0.01)
+    plain = sb.solve(data.X, data.y, k=10, ridge=0.01, exact=False)
     exact = sb.solve(data.X, data.y, k=10, ridge=0.01, exact=True)
     assert (plain.status, plain.stats.nodes) == ("bounded", 0)
     assert exact.status == "optimal"
@@ -105,17 +109,17 @@ def test_solve_proves_what_the_relaxation_cannot() -> None:
 
 
 def test_bounds_hold_wherever_the_search_stops() -> None:
-    data = make_correlated(60, 40, 0.5, random_state=0)
-    program = Program(data.X, data.y, k=4, ridge=0.01)
+    data = LONGER
+    program = Program(data.X, data.y, k=8, ridge=0.01)
     best = solve_program(program, exact=True)
     lowers = [searched(program, warm=True, node_limit=limit).lower for limit in (1, 20, 100, 400)]
-    assert lowers == sorted(lowers)
+    assert lowers == sorted(set(lowers))
     assert lowers[-1] <= best.upper
 
 
 def test_ctrl_c_loses_nothing() -> None:
-    data = make_correlated(60, 40, 0.5, random_state=0)
-    program = Program(data.X, data.y, k=4, ridge=0.01)
+    data = LONGER
+    program = Program(data.X, data.y, k=8, ridge=0.01)
     seen: list[SearchProgress] = []
 
     def press(now: Any) -> None:
@@ -136,8 +140,8 @@ def test_ctrl_c_loses_nothing() -> None:
 def test_an_interrupt_in_the_middle_of_a_batch_leaves_a_tree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    data = make_correlated(60, 40, 0.5, random_state=0)
-    program = Program(data.X, data.y, k=4, ridge=0.01)
+    data = LONGER
+    program = Program(data.X, data.y, k=8, ridge=0.01)
     relaxed = relax(program)
     search = ExactSearch(program, relaxed, Search(program, relaxed).run(), 1e-4)
     bounder, calls = search.search.bounder, []
@@ -151,6 +155,7 @@ def test_an_interrupt_in_the_middle_of_a_batch_leaves_a_tree(
 
     monkeypatch.setattr(bounder, "bound", interrupted)
     proof = search.run(lambda: False)
+    assert proof.open > 0
     assert proof.lower == tree_bound(program, proof.tree, claim=True)
     assert proof.lower <= proof.model.value
     again = search.run(lambda: False)  # and it goes on from there

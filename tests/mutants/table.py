@@ -30,6 +30,10 @@ LOWER = "bounds/test_lower.py"
 SCREENING = "bounds/test_screening.py"
 MANY = "bounds/test_many.py"
 GRAM_BOUNDS = "bounds/test_gram.py"
+CURVATURE = "bounds/test_curvature.py"
+MINORANT = "bounds/test_minorant.py"
+EXHAUSTIVE = "bounds/test_exhaustive.py"
+FORGED_MINORANTS = "certificates/test_minorants.py"
 COVER = "certificates/test_cover.py"
 TAMPERING = "certificates/test_tampering.py"
 TREE = "certificates/test_tree.py"
@@ -43,6 +47,7 @@ MODELS = "models/test_models.py"
 SEARCH = "exact/test_search.py"
 NEAR = "exact/test_near.py"
 DIAGONAL = "exact/test_diagonal.py"
+ROOT = "exact/test_root.py"
 RECIPE = "tables/test_recipe.py"
 PATH = "paths/test_path.py"
 
@@ -256,9 +261,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "gram: convexity of the wrong matrix",
-        "bounds/gram.py",
-        "diagonal -= d",
-        "diagonal += d",
+        "bounds/curvature.py",
+        "-= d * np.square(unit) + spare",
+        "+= d * np.square(unit) - spare",
         GRAM_BOUNDS,
     ),
     # Cover and verification.
@@ -566,8 +571,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "exact search: nodes closed too soon",
         "exact/search.py",
-        "return upper - MARGIN * tol * max(",
-        "return upper - 1e4 * tol * max(",
+        "return upper - MARGIN * tol * program.size(upper + base)",
+        "return upper - 1e4 * tol * program.size(upper + base)",
         f"{SEARCH}::test_hard_columns",
     ),
     _of(
@@ -576,6 +581,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if model.value < self.incumbent.value:",
         "if model.value < 0.9 * self.incumbent.value:",
         f"{SEARCH}::test_hard_columns",
+        within="settle",
     ),
     _of(
         "bounder: always-in features use the budget",
@@ -661,6 +667,84 @@ MUTANTS: tuple[Mutant, ...] = (
         "cs.float().abs() > LARGEST",
         "cs.float() > LARGEST",
         "tables/test_choice.py",
+    ),
+    # Curvature moved into the ridge, and supports that are all tried.
+    _of(
+        "curvature: no margin in the factorisation",
+        "bounds/curvature.py",
+        "-= d * np.square(unit) + spare",
+        "-= d * np.square(unit)",
+        f"{CURVATURE}::test_what_is_just_accepted_is_definite",
+    ),
+    _of(
+        "curvature: the room depends on units",
+        "bounds/curvature.py",
+        "n, count, square = self.program.n, len(live), np.square(unit)",
+        "n, count, square = self.program.n, len(live), unit",
+        f"{CURVATURE}::test_the_room_is_more_than_the_rounding",
+    ),
+    _of(
+        "curvature: kappa rounded up",
+        "bounds/curvature.py",
+        "kappa *= 1.0 - wider * 4.0 * gamma(n + 16)",
+        "kappa *= 1.0 + wider * 4.0 * gamma(n + 16)",
+        f"{CURVATURE}::test_the_linear_part",
+    ),
+    _of(
+        "minorant: what is left of the slope is free",
+        "bounds/minorant.py",
+        "return kappa - gained - lost - wider",
+        "return kappa - gained - wider",
+        f"{MINORANT}::test_another_target_costs_what_it_is_off_by",
+    ),
+    _of(
+        "minorant: the ball is free",
+        "bounds/minorant.py",
+        "lost += 0.5 * self.eta * program.ball",
+        "lost += 0.0",
+        f"{MINORANT}::test_it_lies_below_for_every_model",
+    ),
+    _of(
+        "exhaustion: the room on the wrong side",
+        "bounds/exhaustive.py",
+        "diagonal -= (2.0 * wider + 1.0) * room",
+        "diagonal += (2.0 * wider + 1.0) * room",
+        f"{EXHAUSTIVE}::test_the_best_is_found",
+    ),
+    _of(
+        "exhaustion: always-in features use the budget",
+        "bounds/exhaustive.py",
+        "taken = int(np.count_nonzero(program.free[inside]))",
+        "taken = len(inside)",
+        f"{EXHAUSTIVE}::test_the_best_is_found",
+    ),
+    _of(
+        "exhaustion: the second feature of a pair alone",
+        "bounds/exhaustive.py",
+        "rest = np.square(pull - share * pull[:, None])",
+        "rest = np.square(pull)",
+        f"{EXHAUSTIVE}::test_the_best_is_found",
+    ),
+    _of(
+        "tree: the base of a minorant is forgotten",
+        "certificates/tree.py",
+        "float(down(base + bound))",
+        "float(down(bound))",
+        f"{ROOT}::test_it_is_a_bound",
+    ),
+    _of(
+        "tree: leaves of any size are tried",
+        "certificates/tree.py",
+        "if exhaustion.effort(after) > MOST_TRIED:",
+        "if exhaustion.effort(after) < 0.0:",
+        f"{FORGED_MINORANTS}::test_problems_of_which_supports_are_not_tried",
+    ),
+    _of(
+        "root: the bound is claimed without room",
+        "exact/root.py",
+        "lower = tree_bound(program, tree, claim=True)",
+        "lower = tree_bound(program, tree)",
+        f"{ROOT}::test_it_is_a_bound",
     ),
     # Paths.
     _of(

@@ -90,10 +90,10 @@ class Curvature:
         mean = float(p @ target) if program.fit_intercept else 0.0
         rest = target - mean
         # What `rest` may be off by: a rounding or two, and the mean's own error.
-        off = wider * 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
+        off = 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
         if program.fit_intercept:
-            off = off + wider * 2.0 * gamma(n + 8) * float(p @ np.abs(target))
-        kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - off, 0.0)))
+            off = off + 2.0 * gamma(n + 8) * float(p @ np.abs(target))
+        kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - wider * off, 0.0)))
         kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
         size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
         slope: Vector = self.centred @ (p * rest)

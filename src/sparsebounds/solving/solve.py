@@ -132,7 +132,9 @@ def solve_program(
         )
         # A model that fits well needs more digits: its gap is relative to a small objective.
         digits = program.size(relaxed.value) / max(abs(relaxed.value), abs(program.null), 1e-300)
+        steps = 0
         if digits < 1.0 and not relaxed.interrupted:
+            steps = relaxed.stats.newton_steps
             relaxed = relaxation_of(
                 program,
                 max(accuracy * digits, 1e-13),
@@ -151,7 +153,7 @@ def solve_program(
         if not to_the_end:
             relaxations = dual_points(program, relaxed, time_limit=deadline)
         points = [each.point for each in relaxations]
-        steps = sum(each.stats.newton_steps for each in relaxations)
+        steps += sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         if saved is None and not models.interrupted:
             certificate = with_root(
