@@ -15,7 +15,7 @@ from selenium import webdriver
 HERE = Path(__file__).resolve().parent
 COMMAND = (
     "solve patients.csv --target days --exclude relapse -k 5 --impute median --one-hot "
-    "--test 0.2 --ridge 0.02 --tol 0.01 --report report.html --json"
+    "--test 0.2 --ridge 0.02 --report report.html --json"
 )
 WIDTH, HEIGHT = 1100, 1660
 
