@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sparsebounds as sb
-from sparsebounds._support.checkpoint import CHECKSUM
+from sparsebounds._support.checkpoint import CHECKSUM, _checksum
 from sparsebounds._support.errors import InputError
 from sparsebounds.certificates.tree import tree_bound
 from sparsebounds.datasets import make_correlated
@@ -211,6 +211,29 @@ def test_a_foreign_file_is_refused(what: str, saved: Path) -> None:
         np.savez(saved, **arrays | {"w": np.ones_like(arrays["w"])})
     with pytest.raises(InputError, match=r"is damaged.*name another file, or delete this one"):
         solve_program(posed("k+ridge"), exact=True, checkpoint=saved)
+
+
+@pytest.mark.parametrize("time_limit", [None, 1e-9])
+def test_a_minorant_that_is_not_proved_is_refused(saved: Path, time_limit: float | None) -> None:
+    with np.load(saved) as file:
+        arrays = {name: file[name] for name in file if name != CHECKSUM}
+    tried, size = arrays["tree_exhausted"], len(arrays["tree_counts"])
+    leaves = np.setdiff1d(np.arange(size), np.concatenate((arrays["tree_parent"], tried)))
+    assert len(tried) > 0
+    for name, value in (
+        ("minorant_ridge", 1.001 * arrays["minorant_ridge"]),
+        ("minorant_factor", 1.01 * arrays["minorant_factor"]),
+        ("minorant_ridge", -arrays["minorant_ridge"]),
+        ("minorant_eta", np.array([np.nan])),
+        # A leaf of which too many features are to be chosen; an open node.
+        ("tree_exhausted", np.sort(np.append(tried, leaves[:1]))),
+        ("tree_exhausted", np.sort(np.append(tried, arrays["places"]))),
+        ("tree_exhausted", np.array([size])),
+    ):
+        forged = arrays | {name: value}
+        np.savez(saved, **forged, **{CHECKSUM: _checksum(forged)})
+        with pytest.raises(InputError, match=r"is damaged.*name another file, or delete this one"):
+            solve_program(posed("k+ridge"), exact=True, checkpoint=saved, time_limit=time_limit)
 
 
 def test_a_file_of_another_search_is_refused(saved: Path) -> None:

@@ -137,8 +137,11 @@ def genuine(number: int, folder: str) -> Genuine:
     options: dict[str, Any] = {"k": 2, "ridge": 0.05}
     exact = kind in ("tree", "shifted", "logistic tree")
     loss = "squared"
-    if kind == "cardinalities":
-        options = {"l0": 0.08, "ridge": 0.1, "fit_intercept": True}
+    # For the squared loss a tree with a minorant may take the place of leaves.
+    if kind == "features":
+        loss = "huber"
+    elif kind == "cardinalities":
+        loss, options = "huber", {"l0": 0.08, "ridge": 0.1, "fit_intercept": True}
     elif kind == "ball":
         loss, options = "huber", {"l0": 0.05, "ball": 0.8, "standardize": True}
     elif kind == "classes":

@@ -108,12 +108,16 @@ def rounding_of(spec: Spec) -> Decimal:
     return Decimal("1e-27") * decimal(float(np.mean(varies**2))) + Decimal("1e-149")
 
 
+PERFECT = Decimal("1e-6")
+"""Relative gaps are relative to the objective, or to this part of that without features."""
+
+
 def judge_status(reference: Reference, solution: Any, tol: float, what: str) -> Finding | None:
     """ "optimal" means it, and rel_gap is the gap over the scale."""
     spec = reference.spec
     with exactly():
         gap = decimal(solution.upper) - decimal(solution.lower)
-        scale = excess(spec, reference, solution.upper)
+        scale = max(abs(decimal(solution.upper)), PERFECT * abs(reference.null.high))
         rounding = rounding_of(spec)
         allowed = max(decimal(tol) * scale * Decimal("1.000001"), rounding)
         if solution.status == "optimal" and gap > allowed:

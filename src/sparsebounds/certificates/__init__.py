@@ -10,6 +10,7 @@ from sparsebounds.certificates.certificate import (
     leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.tree import MOST_TRIED as MOST_TRIED
 from sparsebounds.certificates.tree import Shift as Shift
 from sparsebounds.certificates.tree import Tree as Tree
 from sparsebounds.certificates.tree import TreeError as TreeError

@@ -16,8 +16,8 @@ import numpy as np
 from sparsebounds._support.array import Index
 from sparsebounds._support.checkpoint import CheckpointFile, numbers, places
 from sparsebounds._support.validate import LARGEST
-from sparsebounds.bounds import objective_up
-from sparsebounds.certificates import Tree, tree_arrays, tree_from
+from sparsebounds.bounds import Curvature, Exhaustion, objective_up
+from sparsebounds.certificates import MOST_TRIED, Tree, tree_arrays, tree_from
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.models import Model
@@ -94,12 +94,20 @@ class Checkpoint:
         flaw = tree.flaw(self.program.free, self.program.always)
         if flaw:
             raise ValueError(flaw)
-        reduced = tree.reduced(self.program)
+        reduced, minorant = tree.reduced(self.program), tree.minorant
+        if minorant is not None:
+            whole = Curvature(self.program.restricted(tree.kept))
+            if minorant.base(whole, claim=True) == -np.inf:
+                raise ValueError("the minorant is not proved to lie below the problem")
         leaves, tried = {}, set(tree.exhausted.tolist())
+        exhaustion = Exhaustion(Curvature(reduced)) if tried else None
         for visit in tree.nodes(reduced):
             if visit.leaf and visit.node in tree.shifts:
                 tree.shifts[visit.node].at(visit.after)
-            elif visit.leaf and visit.node not in tried:
+            elif visit.leaf and exhaustion is not None and visit.node in tried:
+                if exhaustion.effort(visit.after) > MOST_TRIED:
+                    raise ValueError("a leaf has too many supports to try them all")
+            elif visit.leaf:
                 leaves[visit.node] = visit.after
         opened = Bounded(**{f.name: arrays[f"open_{f.name}"] for f in fields(Bounded)})
         at = places(arrays["places"], tree.size)
