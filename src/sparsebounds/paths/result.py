@@ -186,7 +186,7 @@ class Path(Sequence[PathPoint]):
 
     @property
     def rel_gap(self) -> Vector:
-        """(upper - lower) / max(|upper|, |null|)."""
+        """(upper - lower) / |upper|; see `Program.size`."""
         return np.array([point.rel_gap for point in self.points])
 
     def verify(
