@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
@@ -61,22 +62,12 @@ class Exhaustion:
         self.program = program = curvature.program
         self.possible = Curvature.known(program) and program.ball is None
         self.possible = self.possible and program.k is not None and not program.signed
-        if not self.possible:
-            return
-        wider = WIDER if claim else 1.0
-        live, ridge = np.arange(program.m), program.ridges
-        with np.errstate(all="ignore"):
-            unit = curvature.units(live, ridge)
-            room = curvature.room(live, ridge, unit)
-            self._matrix = curvature.gram * unit * unit[:, None]
-            diagonal = np.einsum("ii->i", self._matrix)
-            diagonal += ridge * np.square(unit)
-            diagonal -= (2.0 * wider + 1.0) * room
-            kappa, slope, unsure = curvature.linear(wider)
-            self._slope = unit * slope
-            lost = float(np.sum(np.square(unit * unsure))) * MORE / (2.0 * room)
-            self._top = kappa - lost
-            self._grain = wider * 2.0**-48 + (GRAIN if claim else 0.0)
+        self._curvature, self._wider = curvature, WIDER if claim else 1.0
+        self._grain = self._wider * 2.0**-48 + (GRAIN if claim else 0.0)
+
+    @cached_property
+    def _linear(self) -> tuple[float, Vector, Vector]:
+        return self._curvature.linear(self._wider)
 
     def effort(self, state: States) -> float:
         """Operations that it takes to try all supports of a node; inf where it is not possible."""
@@ -90,27 +81,35 @@ class Exhaustion:
         """Try all supports of a node that `effort` is finite for."""
         program = self.program
         assert program.k is not None
-        inside, opened = np.flatnonzero(state > 0), np.flatnonzero(state == 0)
-        taken = int(np.count_nonzero(program.free[inside]))
+        live, curvature = np.flatnonzero(state >= 0), self._curvature
+        inside, opened = np.flatnonzero(state[live] > 0), np.flatnonzero(state[live] == 0)
+        taken = int(np.count_nonzero(program.free[live[inside]]))
         if taken > program.k:
-            return Tried(math.inf, inside)
+            return Tried(math.inf, live[inside])
         with np.errstate(all="ignore"):
-            matrix, slope = self._matrix, self._slope
+            ridge = program.ridges[live]
+            unit = curvature.units(live, ridge)
+            room = curvature.room(live, ridge, unit)
+            matrix = curvature.part(live) * unit * unit[:, None]
+            less = ridge * np.square(unit) - (2.0 * self._wider + 1.0) * room
+            np.einsum("ii->i", matrix)[:] += less
+            kappa, slope, unsure = self._linear
+            slope = unit * slope[live]
+            lost = float(np.sum(np.square(unit * unsure[live]))) * MORE / (2.0 * room)
             factor, failed = lapack.dpotrf(matrix[np.ix_(inside, inside)], lower=1, clean=1)
             if failed:
-                return Tried(-math.inf, inside)
-            y = lapack.dtrtrs(factor, slope[inside], lower=1)[0] if len(inside) else np.zeros(0)
-            across = matrix[np.ix_(inside, opened)]
+                return Tried(-math.inf, live[inside])
+            y, across = np.zeros(0), matrix[np.ix_(inside, opened)]
             if len(inside):
+                y = lapack.dtrtrs(factor, slope[inside], lower=1)[0]
                 across = lapack.dtrtrs(factor, across, lower=1)[0]
             left = matrix[np.ix_(opened, opened)] - across.T @ across
             pull = slope[opened] - across.T @ y
             gain, chosen = _best(left, pull, min(program.k - taken, len(opened)))
-            gain += float(y @ y)
-            gain = 0.5 * gain * MORE
-            lower = self._top - gain - self._grain * (abs(self._top) + gain) - TINY
+            gain = 0.5 * (gain + float(y @ y)) * MORE
+            lower = kappa - lost - gain - self._grain * (kappa + lost + gain) - TINY
         lower = -math.inf if math.isnan(lower) else lower
-        return Tried(lower, np.sort(np.concatenate((inside, opened[chosen]))))
+        return Tried(lower, np.sort(live[np.concatenate((inside, opened[chosen]))]))
 
 
 def _best(matrix: Vector, pull: Vector, size: int) -> tuple[float, Index]:

@@ -37,7 +37,7 @@ from sparsebounds.bounds import (
 from sparsebounds.losses import ULPS
 from sparsebounds.program import Program
 
-MOST_TRIED = 1e8
+MOST_TRIED = 4e6
 """Operations that trying all supports of one leaf may take."""
 
 BATCH = 128

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds.bounds import Curvature, Exhaustion, States, Tried
 from sparsebounds.certificates import Shift
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
@@ -281,6 +281,8 @@ class RidgeBounder(Bounder):
             enough=enough,
         )
         self.steps += found.steps
+        if found.cut:
+            raise TimeUp  # a bound that is cut short may be below that of the node it comes from
         self.deadline.require()
         return found.best
 

@@ -50,7 +50,9 @@ def root_proof(
     None where there is no curvature to move, or no time; or where a search that comes after it (it
     is not `alone`) will try all supports.
     """
-    if not Curvature.known(program) or program.never.all():
+    # Where X is read from elsewhere, the columns would cost passes.
+    in_memory = program.matrix.room is None
+    if not Curvature.known(program) or program.never.all() or not in_memory:
         return None
     forced = forced_bounds(program, relaxed.point)
     kept = kept_without(program, forced.features[forced.inside > model.value])
@@ -69,10 +71,12 @@ def root_proof(
     eta = None if program.ball is None else relaxed.eta
     if eta is not None and not eta > INACTIVE * float(np.max(curvature.spread, initial=0.0)):
         return None
+    # The multiplier of the ball counts as a ridge, less a constant.
+    fixed = 0.0 if eta is None or program.ball is None else 0.5 * eta * program.ball
     value, diagonal, w = best_diagonal(
-        part, smooth, curvature, relaxed.w[kept], lambda bound: bound >= goal, eta
+        part, smooth, curvature, relaxed.w[kept], lambda bound: bound - fixed >= goal, eta
     )
-    if not value > relaxed.lower:
+    if not value - fixed > relaxed.lower:
         return None
     minorant = minorant_at(curvature, diagonal, eta or 0.0)
     if minorant is None:

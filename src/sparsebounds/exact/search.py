@@ -26,7 +26,8 @@ EFFORT = 2e9
 answers do not depend on the machine."""
 
 BEGIN = 1e9
-"""Products that exact="auto" may take to begin a search."""
+"""Products that exact="auto" may take to begin a search. It begins none where X is not in memory,
+nor where the relaxation itself did not get to its end."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -104,7 +105,7 @@ class ExactSearch:
             forced = forced_bounds(program, relaxed.point)
             kept = kept_without(program, forced.features[forced.inside > model.value])
             require_time(program, len(kept), deadline)
-            if exact is not True and program.n * len(kept) ** 2 > BEGIN:
+            if exact is not True and not self._small(relaxed, len(kept)):
                 raise TimeUp
             fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
@@ -177,6 +178,12 @@ class ExactSearch:
             return self.proof(other)
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
+
+    def _small(self, relaxed: Relaxation, count: int) -> bool:
+        """Whether a search on so many features is one that "auto" begins."""
+        in_memory = self.program.matrix.room is None
+        products = float(self.program.n) * count**2
+        return in_memory and relaxed.status == "optimal" and products <= BEGIN
 
     def hopeless(self, budget: float) -> bool:
         """Whether a quarter of the nodes has closed less than STEADY of what the root left."""

@@ -35,7 +35,7 @@ SPARED = 1e-3
 START = 0.7
 """Where the ascent begins: this part of the way to the boundary."""
 
-LENT, LENT_SEARCH, LENT_INSIDE = 0.9, 0.2, 0.9
+LENT, LENT_SEARCH, LENT_INSIDE = 0.9, 0.2, 0.99
 """The part of its ridge that a feature lends: at the root, for a search, and where always in."""
 
 SINGULAR = 1e-9

@@ -52,6 +52,8 @@ class NewtonResult:
     """The point whose gradient gives it."""
 
     steps: int
+    cut: bool = False
+    """Whether a deadline ended it."""
 
 
 def newton(
@@ -79,6 +81,7 @@ def newton(
     point, slopes = start, penalty.slopes(start.w)
     value, best_dual, best = point.value + slopes.value, -np.inf, point
     proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf
+    cut = False
     while True:
         # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced;
         # off balance, what remains of the first-order change in b is charged to the gap.
@@ -102,6 +105,7 @@ def newton(
         pattern = penalty.pattern(point.w - step * point.gradient, step)
         size = len(pattern.active) ** 2
         if deadline.late(newton=size):
+            cut = True
             break
         with deadline.timed("newton", size):
             trial = newton_point(smooth, point, pattern, proximal * diagonal)
@@ -131,7 +135,7 @@ def newton(
                 new_value = new.value + new_slopes.value
         if new_value <= value + noise:
             point, slopes, value = new, new_slopes, new_value
-    return NewtonResult(point, slopes, gap, best_dual, best, steps)
+    return NewtonResult(point, slopes, gap, best_dual, best, steps, cut)
 
 
 def _extended(
