@@ -22,6 +22,10 @@ from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
 MOST = 500
 """Features of which a minorant is made at most: it takes the cube of their number."""
 
+LARGE = 2.5e8
+"""Entries of X beyond which nothing is proved unasked but by the relaxation: the features that are
+left may be few, but reading their columns takes passes over all of X."""
+
 FEW = 0.9
 """A minorant is made where fewer features than this part of the rows are left."""
 

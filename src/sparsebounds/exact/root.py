@@ -13,7 +13,7 @@ from sparsebounds._support.array import HOST, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import Curvature, forced_bounds
 from sparsebounds.certificates import Tree, tree_bound
-from sparsebounds.exact.reduction import FEW, MOST, Reduction, few, kept_without
+from sparsebounds.exact.reduction import FEW, LARGE, MOST, Reduction, few, kept_without
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minorant_at, newton
@@ -50,9 +50,7 @@ def root_proof(
     None where there is no curvature to move, or no time; or where a search that comes after it (it
     is not `alone`) will try all supports.
     """
-    # Where X is read from elsewhere, the columns would cost passes.
-    in_memory = program.matrix.room is None
-    if not Curvature.known(program) or program.never.all() or not in_memory:
+    if not Curvature.known(program) or program.never.all() or program.matrix.entries > LARGE:
         return None
     forced = forced_bounds(program, relaxed.point)
     kept = kept_without(program, forced.features[forced.inside > model.value])

@@ -16,7 +16,7 @@ from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, t
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import Minimization, SearchProgress
-from sparsebounds.exact.reduction import Reduction, bounder_of, kept_without, require_time
+from sparsebounds.exact.reduction import LARGE, Reduction, bounder_of, kept_without, require_time
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -26,8 +26,8 @@ EFFORT = 2e9
 answers do not depend on the machine."""
 
 BEGIN = 1e9
-"""Products that exact="auto" may take to begin a search. It begins none where X is not in memory,
-nor where the relaxation itself did not get to its end."""
+"""Products that exact="auto" may take to begin a search. It begins none where the relaxation itself
+did not get to its end."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -181,9 +181,9 @@ class ExactSearch:
 
     def _small(self, relaxed: Relaxation, count: int) -> bool:
         """Whether a search on so many features is one that "auto" begins."""
-        in_memory = self.program.matrix.room is None
-        products = float(self.program.n) * count**2
-        return in_memory and relaxed.status == "optimal" and products <= BEGIN
+        program, products = self.program, float(self.program.n) * count**2
+        small = program.matrix.entries <= LARGE and products <= BEGIN
+        return small and relaxed.status == "optimal"
 
     def hopeless(self, budget: float) -> bool:
         """Whether a quarter of the nodes has closed less than STEADY of what the root left."""
