@@ -23,6 +23,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import U, down, gamma
 from sparsebounds.bounds import (
     Curvature,
+    DualPoint,
     Exhaustion,
     GramBounds,
     Minorant,
@@ -247,13 +248,18 @@ def based(base: float, bound: float) -> float:
     return bound if base == 0.0 else float(down(base + bound))
 
 
-def removal_bound(program: Program, tree: Tree, *, claim: bool) -> float:
-    """The bound over the supports with a feature that the tree does not decide about."""
+def removal_bound(
+    program: Program, tree: Tree, *, claim: bool, point: DualPoint | None = None
+) -> float:
+    """The bound over the supports with a feature that the tree does not decide about.
+
+    `point` is the dual point at `tree.removal`, where it is at hand.
+    """
     removed = program.free.copy()
     removed[tree.kept] = False
     if not removed.any():
         return np.inf
-    point = dual_point_at(program, tree.removal)
+    point = dual_point_at(program, tree.removal) if point is None else point
     if claim:
         features, inside, _ = forced_claims(program, widened(program, point))
     else:

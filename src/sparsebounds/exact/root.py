@@ -12,7 +12,7 @@ import numpy as np
 from sparsebounds._support.array import HOST, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import Curvature, forced_bounds
-from sparsebounds.certificates import Tree, tree_bound
+from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound
 from sparsebounds.exact.reduction import FEW, LARGE, MOST, Reduction, few, kept_without
 from sparsebounds.models import Model
 from sparsebounds.program import Program
@@ -83,7 +83,10 @@ def root_proof(
     w = _settled(small, w)
     support = np.flatnonzero(w)
     tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
-    lower = tree_bound(program, tree, claim=True)
+    base = minorant.base(curvature, claim=True)
+    columns = small.matrix.columns(np.arange(count))
+    removal = removal_bound(program, tree, claim=True, point=relaxed.point)
+    lower = min(removal, based(base, nodes_bound(small, columns, tree, {}, claim=True)))
     return RootProof(tree, lower) if lower > relaxed.lower else None
 
 
