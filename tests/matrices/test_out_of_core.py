@@ -132,13 +132,12 @@ def test_bounds_hold_against_the_referee(form: Any, loss: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("store", ["C float32", "zarr rows float32", "F float32"], indirect=True)
 def test_passes_of_a_solution(store: Any, request: pytest.FixtureRequest) -> None:
-    """Where columns cost a pass, reading likely ones along keeps them to one pass or two; one more
-    reads the columns that are left, for the tighter bound."""
+    """Where columns cost a pass, reading likely ones along keeps them to one pass or two."""
     X, y = problem(2, 100, 2000)
     matrix = sb.open_matrix(store(X), memory="8 MB")
     found = sb.solve(matrix, y, k=5, ridge=1.0, exact=False)
     scores = found.relaxation.stats.rounds + 1
-    assert found.stats.full_passes <= scores + (3.0 if not matrix.by_columns else 0.3)
+    assert found.stats.full_passes <= scores + (2.0 if not matrix.by_columns else 0.3)
     assert matrix.passes == pytest.approx(1.0 + found.stats.full_passes)
 
 

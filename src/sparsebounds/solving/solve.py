@@ -130,10 +130,10 @@ def solve_program(
             callback=callback,
             workspace=workspace,
         )
-        # A model that fits well needs more digits: its gap is relative to a small objective.
-        digits = program.size(relaxed.value) / max(abs(relaxed.value), abs(program.null), 1e-300)
-        steps = 0
-        if digits < 1.0 and not relaxed.interrupted:
+        # A model that fits well may need more digits: its gap is relative to a small objective.
+        steps, size = 0, program.size(relaxed.value)
+        if relaxed.value - relaxed.lower > 0.01 * tol * size and not relaxed.interrupted:
+            digits = size / max(abs(relaxed.value), abs(program.null), 1e-300)
             steps = relaxed.stats.newton_steps
             relaxed = relaxation_of(
                 program,
