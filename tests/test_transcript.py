@@ -37,12 +37,8 @@ def test_the_table_is_made_by_its_script() -> None:
         ("lower bound 24.72728; this one", "lower bound 24.72...; this one"),
         ("25.353908999504707", "25.3539..."),
         ("7.0 passes over the data, 0.02 s", "... passes over the data, ... s"),
-        ("so it is at\nmost 7.02e-13 from the\nbest.", "so it is at\nmost ..."),
-        (
-            "has 4.05: at most 5.0e-9 from\nit, 0.1%\n(2% of that). Proved",
-            "has 4.05: at most ... Proved",
-        ),
-        ("relative gap    0.00000013% of its\n  objective (0.01% of that)", "relative gap    ..."),
+        ("so it is at\nmost 7.02e-13 from the\nbest.", "so it is at\nmost ... from the\nbest."),
+        ("has 4.05: at most 5.0e-9 from\nit, 0.1%.", "has 4.05: at most ... from\nit, 0.1%."),
         ("RMSE  2.702  48 rows 0.52% 1e-4", "RMSE  2.702  48 rows 0.52% 1e-4"),
     ],
 )

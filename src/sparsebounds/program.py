@@ -26,7 +26,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.decimals import rounded_up, share_up
+from sparsebounds._support.decimals import percent_up, rounded_up
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
@@ -39,6 +39,9 @@ from sparsebounds.problem import Problem, mask
 
 PERFECT = 1e-6
 """A model whose objective is this part of that without features fits as well as perfectly."""
+
+TINY_SHARE = 1e-5
+"""A gap below this part of the objective is told without its share of the null model's."""
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
@@ -275,10 +278,11 @@ class Program:
 
     def shares(self, gap: float, upper: float) -> str:
         """Both percentages of a gap, in words."""
-        own = f"{share_up(self.relative(gap, upper))} of its objective"
-        if abs(upper) >= abs(self.null):
+        relative = self.relative(gap, upper)
+        own = f"{percent_up(relative)} of its objective"
+        if relative <= TINY_SHARE or abs(upper) >= abs(self.null):
             return own
-        return f"{own} ({share_up(self.null_share(gap, upper))} of that without features)"
+        return f"{own} ({percent_up(self.null_share(gap, upper))} of that without features)"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 

@@ -29,15 +29,6 @@ def percent_up(fraction: float) -> str:
     return f"{Decimal(rounded_up(100 * fraction, 2)):f}%"
 
 
-def share_up(fraction: float) -> str:
-    """A fraction in percent, rounded up to two digits, and to twelve decimals at most."""
-    percent = 100.0 * fraction
-    if not percent < 1e6:
-        return f"{rounded_up(percent, 2)}%"
-    digits = min(max(1 - math.floor(math.log10(percent)), 0), 12) if percent > 0 else 0
-    return f"{math.ceil(percent * 10.0**digits) / 10.0**digits:.{digits}f}%"
-
-
 def _rounded(value: float, digits: int, direction: str) -> str:
     if not math.isfinite(value):
         return str(value)
