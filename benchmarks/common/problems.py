@@ -63,8 +63,8 @@ class Problem:
         return Program(self.X, self.y, **self.arguments)
 
     def solve(self, **options: Any) -> Solution:
-        """Our solution."""
-        return solve(self.X, self.y, **self.arguments, **options)
+        """Our solution, without a search unless `options` ask for one."""
+        return solve(self.X, self.y, **self.arguments, **({"exact": False} | options))
 
     @property
     def arguments(self) -> dict[str, Any]:
