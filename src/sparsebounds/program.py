@@ -40,9 +40,6 @@ from sparsebounds.problem import Problem, mask
 PERFECT = 1e-6
 """A model whose objective is this part of that without features fits as well as perfectly."""
 
-TINY_SHARE = 1e-5
-"""A gap below this part of the objective is told without its share of the null model's."""
-
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
 OF_ROWS = ("F", "null_intercept", "null", "rounding")
@@ -280,7 +277,7 @@ class Program:
         """Both percentages of a gap, in words."""
         relative = self.relative(gap, upper)
         own = f"{percent_up(relative)} of its objective"
-        if relative <= TINY_SHARE or abs(upper) >= abs(self.null):
+        if relative <= 1e-5 or abs(upper) >= abs(self.null):
             return own
         return f"{own} ({percent_up(self.null_share(gap, upper))} of that without features)"
 
