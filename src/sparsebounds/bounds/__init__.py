@@ -29,6 +29,7 @@ from sparsebounds.bounds.dual import conjugate_up as conjugate_up
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
 from sparsebounds.bounds.exhaustive import Exhaustion as Exhaustion
 from sparsebounds.bounds.exhaustive import Tried as Tried
+from sparsebounds.bounds.exhaustive import can_be_tried as can_be_tried
 from sparsebounds.bounds.exhaustive import effort as effort
 from sparsebounds.bounds.forcing import forced_bounds as forced_bounds
 from sparsebounds.bounds.forcing import forced_claims as forced_claims
@@ -43,6 +44,7 @@ from sparsebounds.bounds.many import NodeBounds as NodeBounds
 from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.minorant import Minorant as Minorant
+from sparsebounds.bounds.minorant import own_ridges as own_ridges
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER

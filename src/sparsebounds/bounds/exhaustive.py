@@ -25,12 +25,19 @@ from sparsebounds._support.rounding import TINY
 from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.many import MORE, States
+from sparsebounds.program import Program
 
 MOST_FREE = 3
 """Features that are chosen by trying all of them, at most."""
 
 OVERHEAD = 2000.0
 """Operations that it takes to try no pair at all."""
+
+
+def can_be_tried(program: Program) -> bool:
+    """Whether the best value on a support of a program is known in closed form, and they count."""
+    known = Curvature.known(program) and program.ball is None
+    return known and program.k is not None and not program.signed
 
 
 def effort(size: int, features: int) -> float:
@@ -59,9 +66,8 @@ class Exhaustion:
     """All supports of nodes of one program; with `claim`, bounds leave the room that claims do."""
 
     def __init__(self, curvature: Curvature, *, claim: bool = False) -> None:
-        self.program = program = curvature.program
-        self.possible = Curvature.known(program) and program.ball is None
-        self.possible = self.possible and program.k is not None and not program.signed
+        self.program = curvature.program
+        self.possible = can_be_tried(self.program)
         self._curvature, self._wider = curvature, WIDER if claim else 1.0
         self._grain = self._wider * 2.0**-48 + (GRAIN if claim else 0.0)
 

@@ -30,6 +30,11 @@ from sparsebounds.bounds.many import MORE
 from sparsebounds.program import Program
 
 
+def own_ridges(program: Program, eta: float) -> Vector:
+    """The ridge of each feature; the multiplier of the ball, where there is one."""
+    return program.ridges if program.ball is None else np.full(program.m, eta)
+
+
 @dataclass(frozen=True, eq=False)
 class Minorant:
     """The data of the small program: R times the root of its number of rows, s, and the ridge."""
@@ -67,7 +72,7 @@ class Minorant:
         that claims do (`bounds.dual`).
         """
         program, wider = curvature.program, WIDER if claim else 1.0
-        own = np.full(program.m, self.eta) if program.ball is not None else program.ridges
+        own = own_ridges(program, self.eta)
         fits = self.ridge.shape == (program.m,) and self.factor.shape == (program.m, program.m)
         if not (fits and Curvature.known(program) and self.eta >= 0.0 and np.all(self.ridge > 0)):
             return -math.inf

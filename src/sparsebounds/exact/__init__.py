@@ -7,6 +7,7 @@ from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.near import NearOptimal as NearOptimal
 from sparsebounds.exact.near import near_optimal as near_optimal
+from sparsebounds.exact.root import RootProof as RootProof
 from sparsebounds.exact.root import root_proof as root_proof
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of
 

@@ -3,7 +3,6 @@ curvature moved into the ridge where that is possible (`bounds.minorant`)."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,13 +10,14 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.bounds import Curvature, Minorant, effort
+from sparsebounds.bounds import Curvature, Minorant, can_be_tried, effort, forced_bounds
+from sparsebounds.certificates import Tree
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import TRIED, RidgeBounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
+from sparsebounds.relaxation import Relaxation, central_diagonal, minorant_at, smooth_part
 
 MOST = 500
 """Features of which a minorant is made at most: it takes the cube of their number."""
@@ -64,11 +64,23 @@ def on_all(model: Model, kept: Index, m: int) -> Model:
     return replace(model, w=w)
 
 
+def features_left(program: Program, relaxed: Relaxation, model: Model) -> Index:
+    """The features that a model at least as good as this one may have."""
+    forced = forced_bounds(program, relaxed.point)
+    return kept_without(program, forced.features[forced.inside > model.value])
+
+
 def few(program: Program, kept: Index) -> bool:
     """Whether the supports among these features are so few that a search tries them all at once."""
-    if not Curvature.known(program) or program.ball is not None or program.signed:
+    if not can_be_tried(program):
         return False
-    return program.k is not None and effort(program.k, int(program.free[kept].sum())) <= TRIED
+    assert program.k is not None
+    return effort(program.k, int(program.free[kept].sum())) <= TRIED
+
+
+def has_room(program: Program, count: int) -> bool:
+    """Whether features are few enough for a minorant, next to the rows and for its price."""
+    return count <= MOST and count <= FEW * program.n
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +88,16 @@ class Reduction:
     """A program, and the smaller one in its place."""
 
     whole: Program
+    part: Program
+    """The program on the features kept."""
+
     kept: Index
     removal: Vector
     """The dual vector per sample that proves the other features out."""
 
     minorant: Minorant | None = None
+    base: float = 0.0
+    """What is added to the values of the smaller program."""
 
     @classmethod
     def at(
@@ -88,52 +105,46 @@ class Reduction:
     ) -> Reduction:
         """On the features kept, with a part of their curvature in the ridge.
 
-        Without, where the value of a model would lose more than `most_lost` by rounding.
+        Without, where the value of a model would lose more than `most_lost` by rounding, and with a
+        ball, whose nodes need multipliers of their own.
         """
-        found = cls(whole, kept, removal)
-        if len(kept) > MOST or len(kept) > FEW * whole.n or not found.curved or few(whole, kept):
+        found = cls(whole, whole.restricted(kept), kept, removal)
+        curved = Curvature.known(whole) and whole.ball is None
+        if not curved or not has_room(whole, len(kept)) or few(whole, kept):
             return found
         curvature = Curvature(found.part)
-        if not np.all(np.isfinite(curvature.gram)):
+        if not np.all(np.isfinite(curvature.gram)) or not np.isin(model.support, kept).all():
             return found
         diagonal = central_diagonal(curvature, found.part.ridges)
-        if diagonal is None:
+        minorant = None if diagonal is None else minorant_at(curvature, diagonal)
+        if minorant is None:
             return found
-        small = replace(found, minorant=minorant_at(curvature, diagonal))
-        w, base = model.w[kept], small.base
-        if math.isinf(base) or np.any(model.w != on_all(replace(model, w=w), kept, whole.m).w):
-            return found
-        return small if model.value - (small.program.objective(w) + base) <= most_lost else found
+        small = replace(found, minorant=minorant, base=minorant.base(curvature, claim=True))
+        value = small.program.objective(model.w[kept]) + small.base
+        return small if model.value - value <= most_lost else found
 
-    @property
-    def curved(self) -> bool:
-        """Whether there is curvature to move: a search with a ball needs its own multipliers."""
-        return Curvature.known(self.whole) and self.whole.ball is None
-
-    @cached_property
-    def part(self) -> Program:
-        """The program on the features kept."""
-        return self.whole.restricted(self.kept)
+    @classmethod
+    def of(cls, whole: Program, tree: Tree) -> Reduction:
+        """That of a search whose tree was saved."""
+        part = whole.restricted(tree.kept)
+        base = 0.0
+        if tree.minorant is not None:
+            base = tree.minorant.base(Curvature(part), claim=True)
+        return cls(whole, part, tree.kept, tree.removal, tree.minorant, base)
 
     @cached_property
     def program(self) -> Program:
         """The smaller program."""
         return self.part if self.minorant is None else self.minorant.program(self.part)
 
-    @cached_property
-    def base(self) -> float:
-        """What is added to the values of the smaller program."""
-        if self.minorant is None:
-            return 0.0
-        return self.minorant.base(Curvature(self.part), claim=True)
-
     def inward(self, model: Model) -> Model:
         """A model, all of whose features are kept, as one of the smaller program."""
         b = model.b if self.minorant is None else 0.0
         return replace(model, w=model.w[self.kept], b=b, value=model.value - self.base)
 
-    def outward(self, model: Model) -> Model:
-        """A model of the smaller program as one of the whole."""
-        if self.minorant is None:
-            return on_all(model, self.kept, self.whole.m)
-        return refit(self.whole, self.kept[model.support])
+
+def outward(whole: Program, tree: Tree, model: Model) -> Model:
+    """A model of the program that the nodes of a tree are about, as one of the whole."""
+    if tree.minorant is None:
+        return on_all(model, tree.kept, whole.m)
+    return refit(whole, tree.kept[model.support])

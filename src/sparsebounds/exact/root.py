@@ -11,16 +11,15 @@ import numpy as np
 
 from sparsebounds._support.array import HOST, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import Curvature, forced_bounds
+from sparsebounds.bounds import Curvature
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound
-from sparsebounds.exact.reduction import FEW, LARGE, MOST, Reduction, few, kept_without
+from sparsebounds.exact.reduction import LARGE, features_left, few, has_room
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minorant_at, newton
 
 INACTIVE = 1e-9
 """A multiplier of the ball below this, next to the least curvature of a column, counts as 0."""
-
 
 MOST_WORK = 6e9
 """Products that the curvature may take: about a second."""
@@ -52,17 +51,15 @@ def root_proof(
     """
     if not Curvature.known(program) or program.never.all() or program.matrix.entries > LARGE:
         return None
-    forced = forced_bounds(program, relaxed.point)
-    kept = kept_without(program, forced.features[forced.inside > model.value])
+    kept = features_left(program, relaxed, model)
     count = len(kept)
-    if count > MOST or count > FEW * program.n or (few(program, kept) and not alone):
+    if not has_room(program, count) or (few(program, kept) and not alone):
         return None
     # Forming the curvature, and factoring it a few times.
     work = float(program.n) * count**2 + 40.0 * count**3
     if work > MOST_WORK or deadline.late(scan=4.0 * count / program.m, product=work):
         return None
-    reduction = Reduction(program, kept, relaxed.point.t)
-    part = reduction.part
+    part = program.restricted(kept)
     smooth = GramPart(part, HOST)
     smooth.add(part.matrix.columns(np.arange(count)))
     curvature = Curvature(part, gram=smooth.gram)

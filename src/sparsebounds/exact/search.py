@@ -11,12 +11,18 @@ import numpy as np
 
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds._support.validate import Exact
-from sparsebounds.bounds import forced_bounds
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import Minimization, SearchProgress
-from sparsebounds.exact.reduction import LARGE, Reduction, bounder_of, kept_without, require_time
+from sparsebounds.exact.reduction import (
+    LARGE,
+    Reduction,
+    bounder_of,
+    features_left,
+    outward,
+    require_time,
+)
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -67,8 +73,7 @@ def proof_of(
     if lower is None:
         with np.errstate(all="ignore"):
             lower = tree_bound(program, state.tree, claim=True)
-    tree = state.tree
-    model = Reduction(program, tree.kept, tree.removal, tree.minorant).outward(state.model)
+    model = outward(program, state.tree, state.model)
     return Proof(
         model=model if other is None or model.value <= other.value else other,
         tree=state.tree,
@@ -102,17 +107,15 @@ class ExactSearch:
         """The gap that the root leaves."""
 
         if saved is None:
-            forced = forced_bounds(program, relaxed.point)
-            kept = kept_without(program, forced.features[forced.inside > model.value])
+            kept = features_left(program, relaxed, model)
             require_time(program, len(kept), deadline)
             if exact is not True and not self._small(relaxed, len(kept)):
                 raise TimeUp
             fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
         else:
-            tree = saved.tree
-            require_time(program, len(tree.kept), deadline)
-            self.reduction = Reduction(program, tree.kept, tree.removal, tree.minorant)
+            require_time(program, len(saved.tree.kept), deadline)
+            self.reduction = Reduction.of(program, saved.tree)
         reduced, base = self.reduction.program, self.reduction.base
         price = self._price(relaxed, model) if saved is None else saved.price
         bounder = bounder_of(reduced, price, deadline.before(scan=2))

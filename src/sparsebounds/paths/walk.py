@@ -33,7 +33,7 @@ from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.certificates import Tree
-from sparsebounds.exact import ExactSearch, SearchProgress, root_proof
+from sparsebounds.exact import ExactSearch, SearchProgress
 from sparsebounds.models import Search
 from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
 from sparsebounds.paths.result import Path, PathPoint
@@ -41,7 +41,7 @@ from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, Workspace, relaxation_of
-from sparsebounds.solving import CLOSED, best_leaves, wide_gap
+from sparsebounds.solving import CLOSED, best_leaves, better_root, wide_gap
 
 SIZES_KEPT = 4
 """Dual points of budgets that a path in l0 keeps whole for its next prices."""
@@ -254,13 +254,11 @@ class Walk:
 
     def shifted(self, row: Row, relaxed: Relaxation) -> Row:
         """The row with curvature moved into the ridge, which takes no search."""
-        program, known = row.program, row.certificate
-        if not wide_gap(program, known, self.tol):
-            return row
-        goal = known.upper - 0.5 * self.tol * program.size(known.upper)
-        model = row.model(relaxed.eta)
-        found = root_proof(program, relaxed, model, goal, self.finish, alone=not self.exact)
-        return row if found is None else self.proved(row, found.tree, found.lower)
+        model, alone = row.model(relaxed.eta), not self.exact
+        root = better_root(
+            row.program, relaxed, model, row.certificate, self.tol, self.finish, alone=alone
+        )
+        return row if root is None else self.proved(row, root.tree, root.lower)
 
     def searched(self, row: Row, relaxed: Relaxation) -> Row:
         """The row after an exact search, which has its share of the time that is left."""

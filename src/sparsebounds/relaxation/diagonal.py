@@ -1,7 +1,7 @@
 """Which diagonal D to move from the squared loss into the ridge, and the minorant that it gives.
 
 L(D), the relaxation's value with Q - D and ridge + D, is concave in D, and (w_j^2/u_j - w_j^2)/2 at
-the relaxed point is a supergradient. Its maximum over {D >= 0, Q - D psd} is approached from
+the relaxed point is a supergradient. Its maximum over the D with Q - D psd is approached from
 inside, by Newton steps on L(D) + mu (log det(Q - D) + sum log D_j) with L as it is to first order,
 while mu falls.
 
@@ -9,8 +9,9 @@ For a search that splits, a D that is the best at the root is a poor one: it is 
 that the root's relaxation has decided, and their turn comes in the nodes below. There the maximum
 of log det(Q - D) + sum log D_j serves, scaled to the boundary: all features have their share.
 
-Features lend a part of their own ridge to Q, so that D_j may be a little below 0: data of dependent
-columns have room then. Features always in have no relaxation to tighten, and lend most of it.
+Features lend a part of their own ridge to Q, so that D_j may be below 0: dependent columns leave
+room then. Above, Q is with what is lent, and D_j with what feature j lent: both are positive.
+Features always in have no relaxation to tighten, and lend nearly all of their ridge.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Vector
-from sparsebounds.bounds import WIDER, Curvature, Minorant
+from sparsebounds.bounds import WIDER, Curvature, Minorant, own_ridges
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
 from sparsebounds.relaxation.newton import newton
@@ -126,7 +127,7 @@ def best_diagonal(
     for a ball, and a value that is `enough` ends the work.
     """
     w, penalty, scale = start, program.penalty(ridge=ridge), abs(program.null)
-    own = program.ridges if ridge is None else np.full(program.m, ridge)
+    own = own_ridges(program, ridge or 0.0)
     room = Room.of(curvature, own, LENT)
 
     def relaxed(d: Vector) -> tuple[float, Vector, Vector]:
@@ -157,10 +158,11 @@ def best_diagonal(
             if other is not None:
                 found, at, towards = relaxed(trial)
                 values += 1
-                gain = found + mu * _barrier(other, trial) - merit
+                height = _barrier(other, trial)
+                gain = found + mu * height - merit
                 if gain > 0.0:
                     value, w, up, d, factor, moved = found, at, towards, trial, other, True
-                    barrier = _barrier(factor, d)
+                    barrier = height
                     break
             length *= 0.4
         if value > best[0]:
@@ -175,7 +177,7 @@ def best_diagonal(
 def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Minorant | None:
     """The minorant with this diagonal, or a part of it; None where Q itself is near singular."""
     program, live = curvature.program, np.arange(curvature.program.m)
-    own = np.full(program.m, eta) if program.ball is not None else program.ridges
+    own = own_ridges(program, eta)
     _, slope, _ = curvature.linear()
     for part in (1.0, 1.0 - SPARED, 0.9, 0.5, 0.0):
         ridge = own + part * diagonal
@@ -187,11 +189,11 @@ def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Min
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1, clean=1)
         if failed:
             continue
-        target_, failed = lapack.dtrtrs(factor, slope * unit, lower=1)
-        if failed or not np.all(np.isfinite(target_)):
+        target, failed = lapack.dtrtrs(factor, slope * unit, lower=1)
+        if failed or not np.all(np.isfinite(target)):
             continue
-        rows = math.sqrt(program.m)
-        return Minorant(np.asfortranarray(factor.T / unit) * rows, target_ * rows, ridge, eta)
+        root = math.sqrt(program.m)
+        return Minorant(np.asfortranarray(factor.T / unit) * root, target * root, ridge, eta)
     return None
 
 

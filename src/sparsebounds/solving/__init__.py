@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.solving.certify import certify
 from sparsebounds.solving.proof import best_leaves as best_leaves
+from sparsebounds.solving.proof import better_root as better_root
 from sparsebounds.solving.proof import certificate_from as certificate_from
 from sparsebounds.solving.proof import proved as proved
 from sparsebounds.solving.proof import wide_gap as wide_gap

@@ -17,7 +17,7 @@ from sparsebounds.models import Model
 from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation import Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import ACCURACY, tighten
-from sparsebounds.solving.proof import certificate_from, with_root
+from sparsebounds.solving.proof import better_root, certificate_from, with_tree
 
 
 def certify(
@@ -70,7 +70,8 @@ def certify(
     plain = certificate_from(program, points, model, boxes)
     if not program.loss.convex:
         return plain
-    return with_root(program, relaxation, model, plain, tol, deadline)
+    root = better_root(program, relaxation, model, plain, tol, deadline)
+    return plain if root is None else with_tree(program, model, root.tree, root.lower)
 
 
 def _broken(program: Program, w: Any) -> str:

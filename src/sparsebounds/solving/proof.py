@@ -18,7 +18,7 @@ from sparsebounds.bounds import (
     objective_up,
 )
 from sparsebounds.certificates import Certificate, Leaf, Tree, leaf_claim
-from sparsebounds.exact import root_proof
+from sparsebounds.exact import RootProof, root_proof
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -57,7 +57,7 @@ def wide_gap(program: Program, certificate: Certificate, tol: float) -> bool:
     return program.relative(certificate.gap, certificate.upper) > tol
 
 
-def with_root(
+def better_root(
     program: Program,
     relaxed: Relaxation,
     model: Model,
@@ -66,18 +66,16 @@ def with_root(
     deadline: Deadline,
     *,
     alone: bool = True,
-) -> Certificate:
-    """The certificate, or a better one with curvature moved into the ridge.
+) -> RootProof | None:
+    """What curvature moved into the ridge proves beyond a certificate; None: nothing.
 
     It is `alone` where no search comes after it.
     """
     if not wide_gap(program, certificate, tol):
-        return certificate
+        return None
     goal = model.value - 0.5 * tol * program.size(model.value)
     proof = root_proof(program, relaxed, model, goal, deadline, alone=alone)
-    if proof is None or proof.lower <= certificate.lower:
-        return certificate
-    return with_tree(program, model, proof.tree, proof.lower)
+    return None if proof is None or proof.lower <= certificate.lower else proof
 
 
 def claimed_box(program: Program, model: Model, boxes: Sequence[Vector]) -> Program:

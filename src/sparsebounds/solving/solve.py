@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -43,7 +44,7 @@ from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import solve_nonconvex
-from sparsebounds.solving.proof import certificate_from, wide_gap, with_root, with_tree
+from sparsebounds.solving.proof import better_root, certificate_from, wide_gap, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
 
 CLOSED = 0.01
@@ -123,26 +124,15 @@ def solve_program(
     with np.errstate(all="ignore"):
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         workspace = Workspace(program)
-        relaxed = relaxation_of(
-            program,
-            accuracy,
-            time_limit=deadline.part(RELAX),
-            callback=callback,
-            workspace=workspace,
-        )
+        relaxing = partial(relaxation_of, program, callback=callback, workspace=workspace)
+        relaxed = relaxing(accuracy, time_limit=deadline.part(RELAX))
         # A model that fits well may need more digits: its gap is relative to a small objective.
         steps, size = 0, program.size(relaxed.value)
         if relaxed.value - relaxed.lower > 0.01 * tol * size and not relaxed.interrupted:
             digits = size / max(abs(relaxed.value), abs(program.null), 1e-300)
             steps = relaxed.stats.newton_steps
-            relaxed = relaxation_of(
-                program,
-                max(accuracy * digits, 1e-13),
-                start=relaxed,
-                time_limit=deadline.part(RELAX),
-                callback=callback,
-                workspace=workspace,
-            )
+            finer = max(accuracy * digits, 1e-13)
+            relaxed = relaxing(finer, start=relaxed, time_limit=deadline.part(RELAX))
         models = Search(program, relaxed, deadline=deadline)
         goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
@@ -156,9 +146,9 @@ def solve_program(
         steps += sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
         if saved is None and not models.interrupted:
-            certificate = with_root(
-                program, relaxed, model, certificate, tol, deadline, alone=not exact
-            )
+            root = better_root(program, relaxed, model, certificate, tol, deadline, alone=not exact)
+            if root is not None:
+                certificate = with_tree(program, model, root.tree, root.lower)
         nodes, unfinished = 0, ""
         wide = wide_gap(program, certificate, tol)
         proof: Proof | None = None
