@@ -46,6 +46,11 @@ from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
 from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.bounds.rows import INSIDE as INSIDE
+from sparsebounds.bounds.rows import Lent as Lent
+from sparsebounds.bounds.rows import RowBounds as RowBounds
+from sparsebounds.bounds.rows import RowLoss as RowLoss
+from sparsebounds.bounds.rows import Switches as Switches
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum

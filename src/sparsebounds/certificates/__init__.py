@@ -10,6 +10,8 @@ from sparsebounds.certificates.certificate import (
     leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.row_tree import RowTree as RowTree
+from sparsebounds.certificates.row_tree import row_tree_bound as row_tree_bound
 from sparsebounds.certificates.tree import MOST_TRIED as MOST_TRIED
 from sparsebounds.certificates.tree import Shift as Shift
 from sparsebounds.certificates.tree import Tree as Tree

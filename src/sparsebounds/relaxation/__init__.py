@@ -15,6 +15,10 @@ from sparsebounds.relaxation.progress import Progress
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.rows import Node as Node
+from sparsebounds.relaxation.rows import best_shares as best_shares
+from sparsebounds.relaxation.rows import node_penalty as node_penalty
+from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
 from sparsebounds.relaxation.smooth import FLAT as FLAT
 from sparsebounds.relaxation.smooth import GramPart as GramPart
 from sparsebounds.relaxation.smooth import smooth_part as smooth_part

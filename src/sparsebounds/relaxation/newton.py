@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
-from sparsebounds.relaxation.smooth import Smooth
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
 NOISE = 1e-14
@@ -34,6 +34,18 @@ LARGE, FEW = 100, 8
 
 PATIENCE = 12
 """Steps without a narrower gap before Newton's method gives up."""
+
+
+class Smooth(Protocol):
+    """What Newton's method asks of f; `relaxation.smooth` says what each of it is."""
+
+    has_intercept: bool
+
+    def at(self, w: Vector, b: float) -> SmoothPoint: ...
+    def metric(self, point: SmoothPoint) -> Vector: ...
+    def fades(self, point: SmoothPoint) -> bool: ...
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]: ...
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]: ...
 
 
 @dataclass(frozen=True)

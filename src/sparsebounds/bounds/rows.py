@@ -1,0 +1,386 @@
+"""Bounds for the truncated loss: a row is an inlier, an outlier on one side, or in doubt.
+
+A row costs min(r^2, c^2)/2, r = z - y its residual. A node of a search decides about rows by what
+their residuals are: r <= c or r >= c, r >= -c or r <= -c. With both inner sides the row is an
+inlier and costs r^2/2, with an outer side an outlier, c^2/2. A row in doubt costs at least
+
+    psi(r) = r^2/2  up to  c sqrt(theta),    c^2/2  from  c / sqrt(theta),
+             r^2/2 - (|r| - c sqrt(theta))^2 / (2 (1 - theta))   in between,
+
+for any share theta in [0, 1): the largest function below the loss that has a continuous slope and
+no curvature below -theta/(1 - theta). What the node knows of r counts by a steep quadratic beyond
+it, which costs nothing within.
+
+So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose curvature is at least
+M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
+ridge lends the diagonal L to it, and what is known of the intercept, |b - b0| <= R, lends eta for
+eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
+and what is left is separable: for every support of the node
+
+    optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
+
+t the slopes l', with gains from X^T(p t) + L w and the ridge less L.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
+from sparsebounds.bounds.dual import GRAIN, WIDER
+from sparsebounds.bounds.enclosure import enclosed
+from sparsebounds.bounds.lower import best_sum_up
+from sparsebounds.bounds.many import MORE, States
+from sparsebounds.bounds.minorant import own_ridges
+from sparsebounds.losses import Truncated
+from sparsebounds.program import Program
+
+STEEP = 100.0
+"""The curvature of the steep quadratics."""
+
+INSIDE = 0.99
+"""The part of its ridge that a feature lends when it is in."""
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What a node decides about: features (in or out), then the two sides of each row, then whether
+    the intercept is above each of some cuts."""
+
+    features: int
+    rows: int
+    cuts: Vector = field(default_factory=lambda: np.zeros(0))
+    """Ascending."""
+
+    @property
+    def count(self) -> int:
+        return self.features + 2 * self.rows + len(self.cuts)
+
+    def above(self, row: int) -> int:
+        """The switch for r >= c (1) or r <= c (-1)."""
+        return self.features + row
+
+    def below(self, row: int) -> int:
+        """The switch for r <= -c (1) or r >= -c (-1)."""
+        return self.features + self.rows + row
+
+    def cut(self, place: int) -> int:
+        """The switch for b >= cut (1) or b <= cut (-1)."""
+        return self.features + 2 * self.rows + place
+
+    def sides(self, state: States) -> tuple[States, States]:
+        """The states of the rows' two switches."""
+        first = self.features
+        return state[first : first + self.rows], state[first + self.rows : first + 2 * self.rows]
+
+    def range(self, state: States, outer: tuple[float, float]) -> tuple[float, float]:
+        """The intercepts of a node, within `outer`."""
+        known = state[self.features + 2 * self.rows :]
+        low = max([outer[0], *self.cuts[known > 0].tolist()])
+        high = min([outer[1], *self.cuts[known < 0].tolist()])
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Lent:
+    """What makes a node's loss convex: the curvature of rows in doubt, and what pays for it."""
+
+    theta: Vector
+    """One share per row, in [0, 1)."""
+
+    shares: Vector
+    """The part of its ridge that each feature lends, at most INSIDE."""
+
+    eta: float = 0.0
+    """The curvature that the range of the intercept lends."""
+
+
+class RowLoss:
+    """The rows' losses at a node, l_i, as functions of the residuals."""
+
+    def __init__(self, c: float, above: States, below: States, theta: Vector) -> None:
+        self.c = c
+        self.outlier: Mask = (above > 0) | (below > 0)
+        self.inlier: Mask = (above < 0) & (below < 0)
+        self.doubt: Mask = ~(self.outlier | self.inlier)
+        self.theta = np.where(self.doubt, theta, 0.0)
+        self.least = np.where(self.doubt, -self.theta / (1.0 - self.theta), self.inlier * 1.0)
+        """The least curvature of each row."""
+
+        root = np.sqrt(self.theta)
+        with np.errstate(divide="ignore"):
+            self._near = np.where(self.doubt, c * root, np.where(self.inlier, np.inf, 0.0))
+            self._far = np.where(self.doubt, c / root, np.where(self.inlier, np.inf, 0.0))
+        self._high = np.where(below > 0, -c, np.where(above < 0, c, np.inf))
+        self._low = np.where(above > 0, c, np.where(below < 0, -c, -np.inf))
+
+    @property
+    def bend(self) -> Vector:
+        """The most that a slope changes by, per unit of the residual."""
+        limited = np.isfinite(self._high) | np.isfinite(self._low)
+        return 1.0 / (1.0 - self.theta) + STEEP * limited
+
+    def at(self, r: Vector) -> tuple[Vector, Vector, Vector]:
+        """(value, slope, curvature) at residuals r."""
+        size = np.abs(r)
+        flat, between = size >= self._far, (size > self._near) & (size < self._far)
+        outside = np.maximum(r - self._high, 0.0) - np.maximum(self._low - r, 0.0)
+        bent = np.where(between, (size - self._near) / (1.0 - self.theta), 0.0)
+        quadratic = 0.5 * np.square(r) - 0.5 * (1.0 - self.theta) * np.square(bent)
+        value = np.where(flat, 0.5 * self.c**2, quadratic) + 0.5 * STEEP * np.square(outside)
+        slope = np.where(flat, 0.0, r - np.sign(r) * bent) + STEEP * outside
+        curvature = np.where(flat, 0.0, np.where(between, self.least, 1.0))
+        return value, slope, curvature + STEEP * (outside != 0.0)
+
+    def sizes(self, r: Vector) -> Vector:
+        """The size of the terms that a value adds up."""
+        outside = np.maximum(r - self._high, 0.0) + np.maximum(self._low - r, 0.0)
+        inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) / (1.0 - self.theta)
+        return self.c**2 + inner + STEEP * np.square(outside)
+
+    def untold(self, r: Vector) -> Vector:
+        """What the loss itself exceeds l_i by at r."""
+        own = np.minimum(np.square(r), self.c**2) * 0.5
+        return np.where(self.doubt, own - self.at(r)[0], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """A bound, but for what open features gain."""
+
+    total: float
+    size: float
+    grain: float
+    kept: States
+    """The states of the features left."""
+
+    gains: Vector
+
+    def less(self, gain: float) -> float:
+        """The bound, where they gain so much."""
+        size = self.size + abs(self.total) + abs(gain)
+        return self.total - gain - self.grain * size - TINY
+
+
+class RowBounds:
+    """Such bounds for the nodes of one program, whose models have an objective of at most `level`.
+
+    `eta` is the multiplier of the ball. With `claim`, bounds leave the room for rounding that
+    claims do (`bounds.dual`).
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        switches: Switches,
+        level: float,
+        *,
+        eta: float = 0.0,
+        claim: bool = False,
+    ) -> None:
+        self.program, self.switches = program, switches
+        self._claim, self._wider = claim, WIDER if claim else 1.0
+        assert isinstance(program.loss, Truncated)
+        self.c = program.loss.c
+        self.own = own_ridges(program, eta)
+        self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
+        """X, one feature per row."""
+
+        self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
+        self._level = level
+        self._convex: dict[int, tuple[Lent, States, bool]] = {}
+
+    @staticmethod
+    def known(program: Program) -> bool:
+        """Whether there are such bounds for a program."""
+        return isinstance(program.loss, Truncated) and program.matrix.elementwise
+
+    @cached_property
+    def outer(self) -> tuple[tuple[float, float], float]:
+        """The range of the intercept, and a bound for the models that it leaves out."""
+        if not self.program.fit_intercept:
+            return (0.0, 0.0), math.inf
+        box = enclosed(self.program, self._level, (), self._wider).box
+        assert box is not None
+        return box.intercept, box.ceiling
+
+    def loss(self, state: States, lent: Lent) -> RowLoss:
+        """The rows' losses at a node."""
+        return RowLoss(self.c, *self.switches.sides(state), lent.theta)
+
+    def lends(self, state: States, lent: Lent) -> Vector:
+        """What the ridges lend, one number per feature."""
+        lends: Vector = np.where(state[: self.program.m] >= 0, lent.shares, 0.0) * self.own
+        return lends
+
+    def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
+        """A proved lower bound over the models of a node; -inf where H is not proved convex.
+
+        `w` and `b` are any coefficients, 0 for features that are out.
+        """
+        room = self._room(state)
+        outer, ceiling = self.outer
+        low, high = self.switches.range(state, outer)
+        above, below = self.switches.sides(state)
+        if room < 0 or low > high or np.any((above > 0) & (below > 0)):
+            return math.inf
+        if not (self._sound(lent) and self._proved(state, lent)):
+            return -math.inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            tangent = self._tangent(state, w, b, lent)
+            opened = tangent.gains[tangent.kept == 0]
+            found = tangent.less(best_sum_up(opened, 0, room))
+        return -math.inf if math.isnan(found) else min(found, ceiling)
+
+    def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
+        """The open features, and bounds over the models of a node that have them.
+
+        The node's own bound is proved at the same point.
+        """
+        room, ceiling = self._room(state), self.outer[1]
+        features = np.flatnonzero(state[: self.program.m] == 0)
+        if room <= 0:
+            return features, np.full(len(features), math.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            tangent = self._tangent(state, w, b, lent)
+            opened = tangent.gains[tangent.kept == 0]
+            others = best_sum_up(opened, 0, room - 1)
+            found = np.array([tangent.less(up(others + gain)) for gain in opened])
+        return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
+
+    @staticmethod
+    def _sound(lent: Lent) -> bool:
+        theta, shares, eta = lent.theta, lent.shares, lent.eta
+        inside = np.all((theta >= 0.0) & (theta < 1.0))
+        return bool(inside and np.all((shares >= 0.0) & (shares <= INSIDE)) and 0.0 <= eta < math.inf)
+
+    def _room(self, state: States) -> int:
+        """How many open features a model may have."""
+        kept, program = state[: self.program.m], self.program
+        opened = int(np.count_nonzero(kept == 0))
+        if program.k is None:
+            return opened
+        taken = int(np.count_nonzero((kept > 0) & program.free))
+        return min(opened, program.k - taken) if taken <= program.k else -1
+
+    def _tangent(self, state: States, w: Vector, b: float, lent: Lent) -> Tangent:
+        program, wider, n = self.program, self._wider, self.program.n
+        p, y, rows = program.F.p, program.y, self.loss(state, lent)
+        used = np.flatnonzero(w)
+        z, off = program.matrix.image(used, w[used])
+        target = y if program.offset is None else y - program.offset
+        r = z + b - target
+        aside = np.abs(y) if program.offset is None else np.abs(y) + np.abs(program.offset)
+        # What the residual may be off by, then the slope, then the value.
+        moved = off + 2.0**-50 * (np.abs(z) + abs(b) + aside) + TINY
+        value, t, _ = rows.at(r)
+        slip = rows.bend * (2.0 * moved + 2.0**-46 * (np.minimum(np.abs(r), self.c) + self.c))
+        slip = slip + 2.0**-46 * np.abs(t)
+        lost = (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * rows.sizes(r)
+        lost = lost + slip * np.abs(z) + np.abs(t) * off
+        terms = p * (value - t * z)
+        size = float(np.sum(p * (np.abs(value) + np.abs(t * z))))
+        wrong = float(np.sum(p * lost)) * MORE + 2.0 * gamma(n + 32) * size
+        # The gradient on the features left, and its error.
+        live = np.flatnonzero(state[: program.m] >= 0)
+        own, lends = self.own[live], self.lends(state, lent)[live]
+        weighted = p * t
+        scores = self.rows[live] @ weighted + lends * w[live]
+        apart = norm_up(np.sqrt(p) * slip) + 2.0 * gamma(n + 32) * norm_up(np.sqrt(p) * t)
+        radius = self._lengths[live] * apart * MORE
+        radius = wider * (radius + 2.0**-48 * (np.abs(scores) + np.abs(lends * w[live])) + TINY)
+        signed = np.where(program.positive[live], -scores, np.abs(scores))
+        reach = np.maximum(signed + radius * MORE, 0.0)
+        price = program.prices[live] * (1.0 - 2.0**-50)
+        ridge = (own - lends) * (1.0 - 2.0**-50) - 2.0**-50 * own
+        gains = np.square(reach) / (2.0 * ridge) * MORE - price
+        kept = state[live]
+        held = sum_up(gains[kept > 0])
+        lend = 0.5 * float(np.sum(lends * np.square(w[live]))) * MORE
+        b_range = self.switches.range(state, self.outer[0])
+        paid, unsure = self._intercept(b, lent.eta, b_range, weighted, p * slip)
+        total = float(np.sum(terms)) - lend - held - paid - self.ball
+        size += lend + abs(held) + abs(paid) + self.ball
+        grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
+        return Tangent(total - wider * (wrong + unsure), size, grain, kept, gains)
+
+    def _intercept(
+        self, b: float, eta: float, b_range: tuple[float, float], weighted: Vector, slip: Vector
+    ) -> tuple[float, float]:
+        """What the intercept costs, and what that may be off by."""
+        if not self.program.fit_intercept:
+            return 0.0, 0.0
+        low, high = b_range
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        lean = eta * (b - middle)
+        slope = float(np.sum(weighted)) + lean
+        unsure = float(np.sum(slip)) + 2.0 * gamma(self.program.n + 32) * float(
+            np.sum(np.abs(weighted))
+        )
+        unsure = (unsure + 2.0**-48 * abs(lean)) * max(abs(low - b), abs(high - b)) * MORE
+        paid = -min(slope * (low - b), slope * (high - b))
+        lends = 0.5 * eta * (half * half - (b - middle) ** 2)
+        scale = 0.5 * eta * (half * half + (b - middle) ** 2 + abs(low * high)) + abs(paid)
+        return paid + lends, unsure + 2.0**-46 * scale
+
+    @cached_property
+    def _lengths(self) -> Vector:
+        squares = np.square(self.rows) @ self.program.F.p
+        lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
+        return lengths
+
+    def _proved(self, state: States, lent: Lent) -> bool:
+        """Whether H is proved convex at a node.
+
+        Deciding about rows and features only adds curvature: one proof serves the nodes below it.
+        """
+        known = self._convex.get(id(lent))
+        count = self.program.m + 2 * self.program.n
+        if known is not None:
+            _, before, sound = known
+            weaker = np.all((before[:count] == state[:count]) | (before[:count] == 0))
+            if weaker and sound:
+                return True
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = self._factors(state, lent)
+        self._convex[id(lent)] = lent, state, sound
+        return sound
+
+    def matrix(self, state: States, lent: Lent) -> tuple[Vector, Vector]:
+        """M + L + eta on the features left (and b, last), and the sizes that its diagonal adds."""
+        program, live = self.program, np.flatnonzero(state[: self.program.m] >= 0)
+        A = self.rows[live]
+        if program.fit_intercept:
+            A = np.vstack((A, np.ones(program.n)))
+        weights = program.F.p * self.loss(state, lent).least
+        lends = self.lends(state, lent)[live]
+        if program.fit_intercept:
+            lends = np.append(lends, lent.eta)
+        matrix = (A * weights) @ A.T
+        np.einsum("ii->i", matrix)[:] += lends
+        return matrix, np.square(A) @ np.abs(weights) + lends
+
+    def _factors(self, state: States, lent: Lent) -> bool:
+        """Whether M + L + eta less more than every rounding has a Cholesky factor (Rump, 2006)."""
+        matrix, size = self.matrix(state, lent)
+        count, n = len(size), self.program.n
+        if count == 0:
+            return True
+        if not np.all(np.isfinite(matrix)) or np.any(size < 0.0):
+            return False
+        unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
+        square = np.square(unit)
+        trace = float(np.sum(size * square)) * MORE
+        spare = (4.0 * gamma(n + 64) + 16.0 * gamma(count + 32)) * trace
+        spare += (n + count + 8) * TINY * float(np.sum(square))
+        matrix = (matrix * unit * unit[:, None]).T
+        np.einsum("ii->i", matrix)[:] -= self._wider * spare
+        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
+

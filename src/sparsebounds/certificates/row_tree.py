@@ -1,0 +1,124 @@
+"""A search tree for the truncated loss as a proof (`bounds.rows`).
+
+Each split halves a node by one switch: a feature out or in, a side of a row, a cut of the
+intercept. So every model is in one of the leaves, and each leaf is bounded at a point: coefficients
+and what is lent to the loss there. The smallest of these bounds holds for the whole problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.bounds import Lent, RowBounds, States, Switches
+from sparsebounds.certificates.tree import TreeError
+from sparsebounds.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class RowTree:
+    """Nodes in the order they were made: split number p makes nodes 1 + 2p (-1) and 2 + 2p (+1)."""
+
+    kept: Index
+    """The features that are allowed, in the whole problem's numbers; ascending."""
+
+    cuts: Vector = field(repr=False)
+    """Intercepts that nodes are split at, ascending."""
+
+    eta: float
+    """The multiplier of the ball; 0 where there is none."""
+
+    parent: Index = field(repr=False)
+    switch: Index = field(repr=False)
+    """For each split: the node, and the switch."""
+
+    points: Index = field(repr=False)
+    """For each node: the point that bounds it; -1 where it is split."""
+
+    counts: Index = field(repr=False)
+    support: npt.NDArray[np.int32] = field(repr=False)
+    values: Vector = field(repr=False)
+    intercept: Vector = field(repr=False)
+    """For each point: its coefficients (places among `kept`), point after point."""
+
+    lent: Index = field(repr=False)
+    """For each point: the row of `theta` that it goes with."""
+
+    theta: Vector = field(repr=False)
+    shares: Vector = field(repr=False)
+    etas: Vector = field(repr=False)
+    """What is lent: shares of the rows of the data, shares of the ridges, and for the intercept."""
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.points)
+
+    @property
+    def leaves(self) -> int:
+        """The number of nodes that were not split."""
+        return self.size - len(self.parent)
+
+    def states(self, program: Program) -> Iterator[tuple[States, int]]:
+        """The leaves, with the points that bound them; TreeError where they are no proof."""
+        count, splits = len(self.kept) + 2 * program.n + len(self.cuts), len(self.parent)
+        if self.size != 1 + 2 * splits:
+            raise TreeError("its nodes and splits do not match")
+        split = np.full(self.size, -1, dtype=np.int64)
+        late = np.any(self.parent > 2 * np.arange(splits)) or np.any(self.parent < 0)
+        if late or len(np.unique(self.parent)) < splits:
+            raise TreeError("a node is split twice, or before it is made")
+        split[self.parent] = np.arange(splits)
+        root: States = np.zeros(count, dtype=np.int8)
+        root[: len(self.kept)][program.always] = 1
+        waiting = {0: root}
+        for node in range(self.size):
+            state, made = waiting.pop(node), int(split[node])
+            if made < 0:
+                if not 0 <= self.points[node] < len(self.counts):
+                    raise TreeError("a leaf has no bound")
+                yield state, int(self.points[node])
+                continue
+            switch = int(self.switch[made])
+            if not 0 <= switch < count or state[switch] != 0:
+                raise TreeError("a node is split on what is decided already")
+            for side in (0, 1):
+                child = state.copy()
+                child[switch] = 2 * side - 1
+                waiting[1 + 2 * made + side] = child
+
+
+def row_tree_bound(program: Program, tree: RowTree, level: float, *, claim: bool = False) -> float:
+    """The lower bound that the tree proves on models whose objective is at most `level`.
+
+    TreeError, with a clause, where it is no proof. With `claim`, what a certificate may claim.
+    """
+    if not RowBounds.known(program):
+        raise TreeError("a tree over rows is for the truncated loss")
+    if not np.array_equal(tree.kept, np.flatnonzero(~program.never)):
+        raise TreeError("the features the tree decides about are not those of the problem")
+    if np.any(np.diff(tree.cuts) <= 0.0) or (program.ball is None) != (tree.eta == 0.0):
+        raise TreeError("its cuts do not ascend, or its multiplier is not that of a ball")
+    reduced = program.restricted(tree.kept)
+    switches = Switches(reduced.m, reduced.n, tree.cuts)
+    bounds = RowBounds(reduced, switches, level, eta=tree.eta, claim=claim)
+    if not np.all(bounds.own > 0.0):
+        raise TreeError("its multiplier is not above 0")
+    lent = [
+        Lent(theta, shares, float(eta))
+        for theta, shares, eta in zip(tree.theta, tree.shares, tree.etas, strict=True)
+    ]
+    ends, lower = np.cumsum(tree.counts), np.inf
+    for state, point in tree.states(reduced):
+        part = slice(ends[point] - tree.counts[point], ends[point])
+        w = np.zeros(reduced.m)
+        w[tree.support[part]] = tree.values[part]
+        if np.any(w[state[: reduced.m] < 0]):
+            raise TreeError("a leaf's coefficients do not fit its node")
+        found = bounds.bound(state, w, float(tree.intercept[point]), lent[tree.lent[point]])
+        lower = min(lower, found)
+    return min(lower, bounds.outer[1])

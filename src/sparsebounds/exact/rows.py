@@ -1,0 +1,453 @@
+"""Branch and bound for the truncated loss: over rows, features and the intercept (`bounds.rows`).
+
+A row in doubt has three ways to be: an inlier, an outlier above or below. For most rows two of them
+are soon proved impossible: with its residual pushed beyond c, the others fit worse than the best
+model. So rows nearest to being proved come first. Each inlier that is proved adds curvature, which
+raises the bounds on the rest: trees are long and thin.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds.bounds import INSIDE, Lent, RowBounds, States, Switches
+from sparsebounds.certificates import RowTree
+from sparsebounds.exact.minimization import SearchProgress
+from sparsebounds.fitting import Model, local_refit
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Node, best_shares, node_penalty, relaxed_node
+
+SHARES = (0.9, 0.6)
+"""Parts of their ridge that open features may lend: the better one at the root is kept."""
+
+ROOT_STEPS, STEPS = 30, 8
+"""Steps towards the best shares, at the root and at the other nodes."""
+
+SPENT = 0.15
+"""The part of the gap that the range of the intercept may cost."""
+
+ROWS, FEATURES = 6, 2
+"""Rows and features that are tried before a node is split."""
+
+FAILED = 12
+"""Rows in sequence that are not decided, after which no more are tried at the root."""
+
+ROUNDS = 8
+"""Times that the rows are gone through at the root at most."""
+
+WIDTHS = 0.05
+"""The narrowest range of the intercept, in units of c; cuts double from there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Ways that a node can go, as a chain of splits: each sets one child aside."""
+
+    switches: tuple[int, ...]
+    sides: tuple[int, ...]
+    """The side of the child that each split sets aside."""
+
+    ways: tuple[Node, ...]
+    """The children set aside, then what the last split goes on with."""
+
+
+Maker: TypeAlias = Callable[[States], Choice | None]
+"""Makes a choice at a state; None where it is made already."""
+
+
+@dataclass
+class Record:
+    """The tree as it grows."""
+
+    parent: list[int] = field(default_factory=list)
+    switch: list[int] = field(default_factory=list)
+    closed: dict[int, Node] = field(default_factory=dict)
+
+    def split(self, node: int, switch: int) -> tuple[int, int]:
+        """Two new nodes: the switch at -1, and at 1."""
+        self.parent.append(node)
+        self.switch.append(switch)
+        return 2 * len(self.parent) - 1, 2 * len(self.parent)
+
+    def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
+        """The proof as it stands."""
+        leaves = self.closed | open_
+        points: dict[int, int] = {}
+        distinct: list[Node] = []
+        lents: dict[int, int] = {}
+        table: list[Lent] = []
+        at = np.full(1 + 2 * len(self.parent), -1, dtype=np.int64)
+        for place, node in leaves.items():
+            key = id(node.w)
+            if key not in points:
+                points[key] = len(distinct)
+                distinct.append(node)
+                if id(node.lent) not in lents:
+                    lents[id(node.lent)] = len(table)
+                    table.append(node.lent)
+            at[place] = points[key]
+        supports = [np.flatnonzero(node.w) for node in distinct]
+        return RowTree(
+            kept=kept,
+            cuts=switches.cuts,
+            eta=eta,
+            parent=np.array(self.parent, dtype=np.int64),
+            switch=np.array(self.switch, dtype=np.int64),
+            points=at,
+            counts=np.array([len(support) for support in supports], dtype=np.int64),
+            support=np.concatenate(supports).astype(np.int32),
+            values=np.concatenate(
+                [node.w[support] for node, support in zip(distinct, supports, strict=True)]
+            ),
+            intercept=np.array([node.b for node in distinct]),
+            lent=np.array([lents[id(node.lent)] for node in distinct], dtype=np.int64),
+            theta=np.stack([one.theta for one in table]),
+            shares=np.stack([one.shares for one in table]),
+            etas=np.array([one.eta for one in table]),
+        )
+
+
+class RowSearch:
+    """The search on a program with the truncated loss, from a model."""
+
+    def __init__(
+        self, program: Program, model: Model, eta: float, tol: float, deadline: Deadline = NEVER
+    ) -> None:
+        """`eta` is the multiplier of the ball."""
+        self.whole, self.deadline, self.tol = program, deadline, tol
+        self.kept = np.flatnonzero(~program.never)
+        self.program = program.restricted(self.kept)
+        self.incumbent = replace(model, w=model.w[self.kept])
+        self.eta = 0.0 if program.ball is None else eta
+        level = model.value + 1e-9 * abs(model.value)
+        self.bounds = RowBounds(
+            self.program, Switches(self.program.m, program.n), level, eta=eta, claim=True
+        )
+        self.bounds.switches = Switches(self.program.m, program.n, self._cuts())
+        self.record, self.nodes, self.work = Record(), 0, 0.0
+        self.open: list[tuple[float, int, int, Node]] = []
+        self.share = SHARES[0]
+        self._tried: set[bytes] = set()
+        self._numbers = itertools.count()
+
+    @property
+    def cutoff(self) -> float:
+        """A bound of at least this closes a node."""
+        return self.incumbent.value - 0.99 * self.tol * self.whole.size(self.incumbent.value)
+
+    @property
+    def lower(self) -> float:
+        """The bound that the tree proves."""
+        bounds = [node.lower for node in self.record.closed.values()]
+        return min([*bounds, *(one[0] for one in self.open), self.bounds.outer[1]])
+
+    def start(self) -> Node | None:
+        """The bound at the root; None where there is none."""
+        state = np.zeros(self.bounds.switches.count, dtype=np.int8)
+        state[: self.program.m][self.program.always] = 1
+        best: Node | None = None
+        kept = SHARES[0]
+        for share in SHARES if self.program.free.any() else SHARES[:1]:
+            self.share = share
+            node = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
+            if node is not None and (best is None or node.lower > best.lower):
+                best, kept = node, share
+        self.share = kept
+        if best is not None:
+            self._push(0, best)
+        return best
+
+    def run(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        report: Callable[[SearchProgress], None] | None = None,
+    ) -> None:
+        """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
+        try:
+            for _ in range(ROUNDS):
+                if not self.open or stop() or not self._expand(everything=True):
+                    break
+            while self.open and not stop() and not self.deadline.late():
+                self._expand()
+                if report is not None:
+                    report(self.progress())
+        except KeyboardInterrupt:
+            pass
+
+    def progress(self) -> SearchProgress:
+        """Where the search stands."""
+        least = min(self.lower, self.incumbent.value)
+        return SearchProgress(
+            self.nodes, len(self.open), self.incumbent.value, least, self.deadline.seconds
+        )
+
+    def tree(self) -> RowTree:
+        """The proof as it stands."""
+        opened = {place: node for _, _, place, node in self.open}
+        return self.record.tree(self.kept, self.bounds.switches, self.eta, opened)
+
+    def model(self) -> Model:
+        """The best model."""
+        w = np.zeros(self.whole.m)
+        w[self.kept] = self.incumbent.w
+        return replace(self.incumbent, w=w)
+
+    def _cuts(self) -> Vector:
+        """Intercepts to split at: around that of the best model, at distances that double."""
+        if not self.program.fit_intercept:
+            return np.zeros(0)
+        (low, high), _ = self.bounds.outer
+        middle, step, cuts = self.incumbent.b, WIDTHS * self.bounds.c, []
+        while middle - step > low or middle + step < high:
+            cuts += [cut for cut in (middle - step, middle + step) if low < cut < high]
+            step *= 2.0
+        return np.unique(np.array(cuts))
+
+    def _bounded(self, state: States, w: Vector, b: float, steps: int) -> Node | None:
+        """A node at nearly its best shares."""
+        low, high = self.bounds.switches.range(state, self.bounds.outer[0])
+        half, eta = 0.5 * (high - low), 0.0
+        if self.program.fit_intercept and half > 0.0:
+            gap = max(self.incumbent.value - self._least(), 1e-6 * abs(self.incumbent.value))
+            eta = min(2.0 * SPENT * gap / half**2, 1.0)
+        shares = np.where(state[: self.program.m] > 0, INSIDE, self.share)
+        lent = Lent(np.zeros(self.program.n), shares, eta)
+        self.nodes += 1
+        self._spend(steps)
+        return best_shares(
+            self.bounds, state, w, b, lent, steps=steps, goal=self.cutoff, fine=1e-3
+        )
+
+    def _least(self) -> float:
+        return self.open[0][0] if self.open else 0.5 * self.incumbent.value
+
+    def _spend(self, steps: int) -> None:
+        """Operations, about."""
+        n, m = self.program.n, self.program.m
+        self.work += steps * 10.0 * n * m * (min(n, m) + 10.0)
+
+    def _push(self, place: int, node: Node) -> None:
+        if node.lower >= self.cutoff:
+            self.record.closed[place] = node
+        else:
+            self._offer(node)
+            heapq.heappush(self.open, (node.lower, next(self._numbers), place, node))
+
+    def _expand(self, *, everything: bool = False) -> bool:
+        """Take the node of least bound: decide what can be decided, then split it.
+
+        With `everything`, all rows that may be decided are tried, and nothing is split. Whether
+        anything was decided.
+        """
+        _, _, place, node = self.open[0]
+        state, decided = self._without_weak(node) if everything else (node.state, [])
+        if node.lower >= self.cutoff:
+            heapq.heappop(self.open)
+            self.record.closed[place] = node
+            return False
+        best: tuple[float, Maker] | None = None
+        failed = 0
+        for make in self._choices(node, everything):
+            choice = make(state)
+            if choice is None:
+                continue
+            alive = [way for way in choice.ways if way.lower < self.cutoff]
+            if len(alive) <= 1:
+                decided.append(_with_last(choice, alive[0]) if alive else choice)
+                state, failed = decided[-1].ways[-1].state, 0
+                if not alive:
+                    break
+                continue
+            failed += 1
+            score = sorted(way.lower for way in choice.ways)[1]
+            if best is None or score > best[0]:
+                best = score, make
+            if failed >= FAILED:
+                break
+        split = None
+        if best is not None and not everything and len(decided) < 2:
+            split = best[1](state)
+        children = [] if split is None else [self._improved(way) for way in split.ways]
+        rest = None if decided and decided[-1].ways[-1].lower >= self.cutoff else _at(node, state)
+        if rest is not None and decided and split is None:
+            rest = self._improved(rest, again=True)
+        heapq.heappop(self.open)
+        for choice in decided:
+            place = self._apply(place, choice)
+        if split is not None:
+            last = self._apply(place, replace(split, ways=tuple(children)))
+            self._push(last, children[-1])
+        elif rest is None:
+            self.record.closed[place] = decided[-1].ways[-1]
+        elif decided or everything:
+            self._push(place, rest)
+        else:
+            # Nothing is left to decide: the bound is as high as it gets.
+            self.record.closed[place] = rest
+        return bool(decided)
+
+    def _without_weak(self, node: Node) -> tuple[States, list[Choice]]:
+        """Features that a node's own point proves out."""
+        features, lower = self.bounds.forced(node.state, node.w, node.b, node.lent)
+        state, decided = node.state, []
+        for feature in features[(lower >= self.cutoff) & (node.w[features] == 0.0)].tolist():
+            inside, outside = state.copy(), state.copy()
+            inside[feature], outside[feature] = 1, -1
+            bound = float(lower[features == feature][0])
+            aside = Node(inside, node.w, node.b, node.lent, bound, node.value)
+            decided.append(Choice((feature,), (1,), (aside, _at(node, outside))))
+            state = outside
+        return state, decided
+
+    def _improved(self, way: Node, *, again: bool = False) -> Node:
+        """A node at better shares, unless it is closed."""
+        if way.lower >= self.cutoff:
+            return way
+        found = [way, self._bounded(way.state, way.w, way.b, STEPS)]
+        if again:
+            found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
+        return max((node for node in found if node is not None), key=lambda node: node.lower)
+
+    def _apply(self, place: int, choice: Choice) -> int:
+        """Write down a choice, but for its last way: where that one goes on."""
+        for switch, side, way in zip(choice.switches, choice.sides, choice.ways, strict=False):
+            minus, plus = self.record.split(place, switch)
+            aside, place = (plus, minus) if side > 0 else (minus, plus)
+            self._push(aside, way)
+        return place
+
+    def _choices(self, node: Node, everything: bool) -> Iterator[Maker]:
+        """What may be decided at a node, the most promising first."""
+        switches = self.bounds.switches
+        for cut in self._outer_cuts(node):
+            yield partial(self._two_ways, node, switches.cut(cut))
+        features = self._features(node)
+        for feature in features if everything else features[:FEATURES]:
+            yield partial(self._two_ways, node, int(feature))
+        rows = self._rows(node)
+        for row in rows if everything else rows[:ROWS]:
+            yield partial(self._three_ways, node, int(row))
+
+    def _outer_cuts(self, node: Node) -> list[int]:
+        """The outermost cuts of the intercept that are open, from both ends."""
+        switches = self.bounds.switches
+        low, high = switches.range(node.state, self.bounds.outer[0])
+        inside = np.flatnonzero((switches.cuts > low) & (switches.cuts < high))
+        left = [int(i) for i in inside if switches.cuts[i] < self.incumbent.b]
+        right = [int(i) for i in inside[::-1] if switches.cuts[i] > self.incumbent.b]
+        return [cut for pair in itertools.zip_longest(left, right) for cut in pair if cut is not None]
+
+    def _features(self, node: Node) -> Index:
+        """Open features: those that the relaxation is undecided about."""
+        program = self.program
+        live = np.flatnonzero(node.state[: program.m] >= 0)
+        lends = self.bounds.lends(node.state, node.lent)[live]
+        penalty = node_penalty(self.bounds, node.state, live).with_ridge(
+            self.bounds.own[live] - lends
+        )
+        u = np.zeros(program.m)
+        u[live] = penalty.weights(node.w[live])
+        open_ = node.state[: program.m] == 0
+        undecided = np.flatnonzero(open_ & (u > 0.0))
+        order: Index = undecided[np.argsort(-np.minimum(u, 1.0 - u)[undecided], kind="stable")]
+        return order
+
+    def _residuals(self, node: Node) -> Vector:
+        program = self.program
+        target = program.y if program.offset is None else program.y - program.offset
+        residuals: Vector = node.w @ self.bounds.rows + node.b - target
+        return residuals
+
+    def _rows(self, node: Node) -> Index:
+        """Rows in doubt, those first whose residual is far from c next to their leverage."""
+        r = np.abs(self._residuals(node))
+        used = np.flatnonzero((node.w != 0.0) | (node.state[: self.program.m] > 0))
+        A = self.bounds.rows[used]
+        if self.program.fit_intercept:
+            A = np.vstack((A, np.ones(len(r))))
+        inliers = A * np.where(r < self.bounds.c, self.program.F.p, 0.0)
+        matrix = inliers @ A.T
+        np.einsum("ii->i", matrix)[:] += 1e-9 * np.trace(matrix) + 1e-300
+        leverage = np.einsum("ij,ij->j", A, np.linalg.solve(matrix, A)) + 1e-300
+        doubt = np.flatnonzero(self.bounds.loss(node.state, node.lent).doubt)
+        score = np.square(r - self.bounds.c) / leverage
+        order: Index = doubt[np.argsort(-score[doubt], kind="stable")]
+        return order
+
+    def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
+        if state[switch] != 0:
+            return None
+        sides = [self._way(node, state, {switch: side}) for side in (1, -1)]
+        return Choice((switch,), (1,), tuple(sides))
+
+    def _three_ways(self, node: Node, row: int, state: States) -> Choice | None:
+        above, below = self.bounds.switches.above(row), self.bounds.switches.below(row)
+        if state[above] > 0 or state[below] > 0:
+            return None
+        if state[above] < 0 or state[below] < 0:
+            return self._two_ways(node, below if state[above] < 0 else above, state)
+        asides = [self._way(node, state, {above: 1})]
+        asides.append(self._way(node, state, {above: -1, below: 1}))
+        rest = self._way(node, state, {above: -1, below: -1})
+        return Choice((above, below), (1, 1), (*asides, rest))
+
+    def _way(self, node: Node, state: States, sides: dict[int, int]) -> Node:
+        """A node one way on, at what is lent to the node itself."""
+        state = state.copy()
+        for switch, side in sides.items():
+            state[switch] = side
+        w = node.w
+        if np.any(w[state[: self.program.m] < 0]):
+            w = np.where(state[: self.program.m] < 0, 0.0, w)
+        self._spend(1)
+        return relaxed_node(self.bounds, state, w, node.b, node.lent, self.cutoff)
+
+    def _offer(self, node: Node) -> None:
+        """Try the model that a relaxed point suggests, once for each set of inliers."""
+        program, w = self.program, node.w
+        size = np.abs(w) * np.sqrt(self.bounds.own)
+        chosen = np.flatnonzero((w != 0.0) & program.free)
+        if program.k is not None and len(chosen) > program.k:
+            chosen = chosen[np.argsort(-size[chosen], kind="stable")[: program.k]]
+        support = np.union1d(chosen, np.flatnonzero(program.always)).astype(np.int64)
+        r = self._residuals(node)
+        key = support.tobytes() + np.packbits(np.abs(r) < self.bounds.c).tobytes()
+        if key in self._tried:
+            return
+        self._tried.add(key)
+        columns = np.ascontiguousarray(self.bounds.rows[support].T)
+        target = program.y if program.offset is None else program.y - program.offset
+        found = local_refit(program, support, columns, [r + target])
+        if found.value < self.incumbent.value:
+            self.incumbent = found
+
+
+def _at(node: Node, state: States) -> Node:
+    """The same point and bound, for a part of the node."""
+    return Node(state, node.w, node.b, node.lent, node.lower, node.value)
+
+
+def _with_last(choice: Choice, alive: Node) -> Choice:
+    """The chain with the one way that is left at its end."""
+    if choice.ways[-1] is alive:
+        return choice
+    *_, inner = choice.ways
+    if len(choice.switches) == 1:
+        return Choice(choice.switches, (-choice.sides[0],), (inner, choice.ways[0]))
+    # An outlier's bound does not ask whether its other side is known as well.
+    above, below = choice.switches
+    up_, down_ = choice.ways[:2]
+    if alive is down_:
+        return Choice((above, below), (1, -1), (up_, inner, down_))
+    first, last = down_.state.copy(), up_.state.copy()
+    first[above], last[below] = 0, -1
+    return Choice((below, above), (1, -1), (_at(down_, first), inner, _at(up_, last)))

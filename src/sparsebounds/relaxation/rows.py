@@ -1,0 +1,293 @@
+"""The relaxation of a node for the truncated loss (`bounds.rows`), and the shares that raise it.
+
+The relaxed value L(theta) is concave in the shares of the rows in doubt, and d psi/d theta at the
+relaxed residuals is a supergradient. Its maximum over the theta with a convex H is approached from
+inside, as in `relaxation.diagonal`: by Newton steps on L(theta) + mu times a barrier,
+
+    log det(M + L + eta) + sum log(1 - theta_i) + sum log theta_i,
+
+which is that of the whole problem in (w, b, e), e the outliers' residuals, with e eliminated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds.bounds import Lent, RowBounds, States
+from sparsebounds.penalties import Penalty
+from sparsebounds.relaxation.newton import newton
+from sparsebounds.relaxation.points import SmoothPoint
+
+START = 0.7
+"""Where the ascent begins: this part of the largest share that all rows may have."""
+
+FULL = 700
+"""Rows in doubt up to which the barrier's whole curvature is used, beyond them its diagonal."""
+
+SMALLER = 0.35
+"""What mu falls by."""
+
+STEEP = 100.0
+"""The curvature of the quadratic that keeps the intercept in its range."""
+
+
+class RowPart:
+    """H at a node on the features left, with what is lent to it, as Newton's method asks for it."""
+
+    def __init__(self, bounds: RowBounds, state: States, lent: Lent) -> None:
+        program = bounds.program
+        self.has_intercept = program.fit_intercept
+        live = np.flatnonzero(state[: program.m] >= 0)
+        self.rows = bounds.rows if len(live) == program.m else bounds.rows[live]
+        self.loss = bounds.loss(state, lent)
+        self.lends = bounds.lends(state, lent)[live]
+        self._p = program.F.p
+        self._target = program.y if program.offset is None else program.y - program.offset
+        self._low, self._high = bounds.switches.range(state, bounds.outer[0])
+        self._eta, self._middle = lent.eta, 0.5 * (self._low + self._high)
+        self._last: tuple[SmoothPoint, Vector] | None = None
+
+    def residuals(self, w: Vector, b: float) -> Vector:
+        """r = z - y."""
+        residuals: Vector = w @ self.rows + b - self._target
+        return residuals
+
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        z = w @ self.rows + b
+        value, slope, bend = self.loss.at(z - self._target)
+        a = self._p * slope
+        total = float(self._p @ value) + 0.5 * float(self.lends @ np.square(w))
+        rise = 0.0
+        if self.has_intercept:
+            aside, beyond = b - self._middle, self._beyond(b)
+            total += 0.5 * self._eta * aside**2 + 0.5 * STEEP * beyond**2
+            rise = float(np.sum(a)) + self._eta * aside + STEEP * beyond
+        point = SmoothPoint(w, b, total, self.rows @ a + self.lends * w, rise, z)
+        self._last = point, self._p * bend
+        return point
+
+    def metric(self, point: SmoothPoint) -> Vector:
+        squares = np.square(self.rows)
+        diagonal = squares @ self._bend(point) + self.lends
+        return np.maximum(diagonal, 1e-3 * (squares @ self._p + self.lends))
+
+    def fades(self, point: SmoothPoint) -> bool:
+        return False
+
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        assert point.z is not None
+        bend, rows = self._bend(point), self.rows[active]
+        more, gradient, own = self.lends[active], point.gradient[active], point.w[active]
+        if self.has_intercept:
+            rows = np.vstack((rows, np.ones(len(bend))))
+            held = self._eta + STEEP * (self._beyond(point.b) != 0.0)
+            more, gradient = np.append(more, held), np.append(gradient, point.slope)
+            own = np.append(own, point.b)
+        matrix = (rows * bend) @ rows.T
+        np.einsum("ii->i", matrix)[:] += more
+        return matrix, rows @ (bend * point.z) + more * own - gradient
+
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        step, rise = other.w - point.w, other.b - point.b
+
+        def derivative(t: float) -> float:
+            here = self.at(point.w + t * step, point.b + t * rise)
+            return float(here.gradient @ step) + here.slope * rise
+
+        return derivative
+
+    def _beyond(self, b: float) -> float:
+        return max(b - self._high, 0.0) - max(self._low - b, 0.0)
+
+    def _bend(self, point: SmoothPoint) -> Vector:
+        if self._last is None or self._last[0] is not point:
+            self.at(point.w, point.b)
+            assert self._last is not None
+            return self._last[1]
+        return self._last[1]
+
+
+class Node:
+    """A node with what proves its bound."""
+
+    def __init__(
+        self, state: States, w: Vector, b: float, lent: Lent, lower: float, value: float
+    ) -> None:
+        self.state, self.w, self.b, self.lent = state, w, b, lent
+        self.lower = lower
+        """Proved."""
+
+        self.value = value
+        """That of the relaxation, as computed, less nothing."""
+
+
+def relaxed_node(
+    bounds: RowBounds,
+    state: States,
+    w: Vector,
+    b: float,
+    lent: Lent,
+    goal: float = math.inf,
+    *,
+    tight: float = 1e-9,
+) -> Node:
+    """The relaxation of a node, from coefficients w and b; it ends early once `goal` is decided."""
+    program = bounds.program
+    live = np.flatnonzero(state[: program.m] >= 0)
+    part = RowPart(bounds, state, lent)
+    penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - part.lends)
+    w = np.where(penalty.positive, np.maximum(w[live], 0.0), w[live])
+    scale = max(abs(program.null), 1e-300)
+    charge = _charge(bounds, state, lent)
+
+    def enough(value: float, dual: float) -> bool:
+        return dual - charge >= goal or value - charge < goal < math.inf
+
+    found = newton(
+        part, penalty, part.at(w, b), tight * scale, scale, most_steps=60, enough=enough
+    )
+    best = np.zeros(program.m)
+    best[live] = found.best.w
+    lower = bounds.bound(state, best, found.best.b, lent)
+    return Node(state, best, found.best.b, lent, lower, found.point.value + found.slopes.value)
+
+
+def node_penalty(bounds: RowBounds, state: States, live: Index) -> Penalty:
+    """h on the features left at a node, with their whole ridge."""
+    program, kept = bounds.program, state[live]
+    k = program.k
+    if k is not None:
+        k = max(k - int(np.count_nonzero((kept > 0) & program.free[live])), 0)
+    ridge = None if program.ball is None else float(bounds.own[0])
+    return program.penalty(live, ridge, inside=kept > 0, outside=kept < 0, k=k)
+
+
+def _charge(bounds: RowBounds, state: States, lent: Lent) -> float:
+    """What the intercept's range and the ball take from the relaxed value."""
+    low, high = bounds.switches.range(state, bounds.outer[0])
+    return 0.5 * lent.eta * (0.5 * (high - low)) ** 2 + bounds.ball
+
+
+def even_shares(bounds: RowBounds, state: States, lent: Lent) -> Vector | None:
+    """The largest share that all rows in doubt may have; None where they may have none."""
+    loss = bounds.loss(state, lent)
+    nothing, one = np.zeros(bounds.program.n), np.full(bounds.program.n, 0.5)
+    base, _ = bounds.matrix(state, replace(lent, theta=nothing))
+    whole, _ = bounds.matrix(state, replace(lent, theta=one))
+    if not loss.doubt.any() or not len(base):
+        return np.where(loss.doubt, 0.999, 0.0)
+    size = np.sqrt(np.maximum(np.diagonal(base), 1e-300))
+    try:
+        last = len(base) - 1
+        most = eigh(
+            (base - whole) / size / size[:, None],
+            base / size / size[:, None],
+            eigvals_only=True,
+            subset_by_index=(last, last),
+        )[0]
+    except np.linalg.LinAlgError:
+        return None
+    kappa = 1.0 / max(float(most), 1e-6)
+    return np.where(loss.doubt, min(kappa / (1.0 + kappa), 0.999), 0.0)
+
+
+@np.errstate(all="ignore")
+def best_shares(
+    bounds: RowBounds,
+    state: States,
+    w: Vector,
+    b: float,
+    lent: Lent,
+    *,
+    steps: int,
+    goal: float = math.inf,
+    fine: float = 1e-3,
+) -> Node | None:
+    """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough."""
+    even = even_shares(bounds, state, lent)
+    if even is None:
+        return None
+    doubt = np.flatnonzero(bounds.loss(state, lent).doubt)
+    p = bounds.program.F.p[doubt]
+
+    def at(theta: Vector, w: Vector, b: float) -> Node:
+        full = np.zeros(bounds.program.n)
+        # Fewer digits, so that they take less room in a certificate.
+        full[doubt] = theta.astype(np.float32)
+        return relaxed_node(bounds, state, w, b, replace(lent, theta=full), tight=1e-6)
+
+    def barrier(theta: Vector) -> tuple[float, Vector] | None:
+        full = np.zeros(bounds.program.n)
+        full[doubt] = theta
+        if not np.all((theta > 0.0) & (theta < 1.0)):
+            return None
+        matrix, _ = bounds.matrix(state, replace(lent, theta=full))
+        factor, failed = lapack.dpotrf(matrix.T, lower=1)
+        if failed:
+            return None
+        height = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
+        return height + float(np.sum(np.log1p(-theta)) + np.sum(np.log(theta))), factor
+
+    theta = START * even[doubt]
+    node = best = at(theta, w, b)
+    found = barrier(theta)
+    if not len(doubt) or found is None:
+        return node
+    height, factor = found
+    up = _supergradient(bounds, node, doubt, theta) * p
+    mu = max(float(up @ theta), 1e-12 * abs(node.value)) / len(doubt)
+    A = bounds.rows[np.ix_(np.flatnonzero(state[: bounds.program.m] >= 0), doubt)]
+    if bounds.program.fit_intercept:
+        A = np.vstack((A, np.ones(len(doubt))))
+    for _ in range(steps):
+        if best.lower >= goal or mu * len(doubt) < fine * abs(node.value):
+            break
+        half = lapack.dtrtrs(factor, A, lower=1)[0] * np.sqrt(p)
+        open_ = 1.0 / (1.0 - theta)
+        slope = up / mu + 1.0 / theta - open_ - np.sum(np.square(half), axis=0) * open_**2
+        if len(doubt) <= FULL:
+            curve = (half.T @ half) * np.outer(open_, open_)
+            np.einsum("ii->i", curve)[:] += open_
+            curve = np.square(curve)
+            np.einsum("ii->i", curve)[:] += 1.0 / theta**2
+            step = lapack.dposv(curve, slope, lower=1)[1]
+        else:
+            own = open_ + np.sum(np.square(half), axis=0) * open_**2
+            step = slope / (own**2 + 1.0 / theta**2)
+        falling = step < 0.0
+        length = float(np.min(-0.9 * theta[falling] / step[falling], initial=1.0))
+        merit, moved, gain = node.value + mu * height, False, 0.0
+        for _ in range(6):
+            trial = theta + length * step
+            found = barrier(trial)
+            if found is not None:
+                other = at(trial, node.w, node.b)
+                gain = other.value + mu * found[0] - merit
+                if gain > 0.0:
+                    node, theta, (height, factor), moved = other, trial, found, True
+                    up = _supergradient(bounds, node, doubt, theta) * p
+                    break
+            length *= 0.4
+        if node.lower > best.lower:
+            best = node
+        if not moved or length < 0.3 or gain < 0.1 * mu * len(doubt):
+            mu *= SMALLER
+    return best
+
+
+def _supergradient(bounds: RowBounds, node: Node, doubt: Index, theta: Vector) -> Vector:
+    """d psi/d theta at the relaxed residuals."""
+    program = bounds.program
+    target = program.y if program.offset is None else program.y - program.offset
+    used = np.flatnonzero(node.w)
+    r = np.abs((node.w[used] @ bounds.rows[used] + node.b - target)[doubt])
+    root = np.sqrt(theta)
+    near, far = bounds.c * root, bounds.c / root
+    bent = (r - near) / (1.0 - theta)
+    return np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0)
