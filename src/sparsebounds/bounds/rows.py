@@ -13,8 +13,8 @@ it, which costs nothing within.
 
 So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose curvature is at least
 M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
-ridge lends the diagonal L to it, and what is known of the intercept, |b - b0| <= R, lends eta for
-eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
+ridge lends the diagonal L to it, or borrows where L < 0, and what is known of the intercept,
+|b - b0| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
 and what is left is separable: for every support of the node
 
     optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
@@ -95,7 +95,7 @@ class Lent:
     """One share per row, in [0, 1)."""
 
     shares: Vector
-    """The part of its ridge that each feature lends, at most INSIDE."""
+    """What each feature lends, in units of its ridge: at most INSIDE, below 0 where it borrows."""
 
     eta: float = 0.0
     """The curvature that the range of the intercept lends."""
@@ -113,6 +113,7 @@ class RowLoss:
         self.least = np.where(self.doubt, -self.theta / (1.0 - self.theta), self.inlier * 1.0)
         """The least curvature of each row."""
 
+        self._open = 1.0 / (1.0 - self.theta)
         root = np.sqrt(self.theta)
         with np.errstate(divide="ignore"):
             self._near = np.where(self.doubt, c * root, np.where(self.inlier, np.inf, 0.0))
@@ -124,24 +125,32 @@ class RowLoss:
     def bend(self) -> Vector:
         """The most that a slope changes by, per unit of the residual."""
         limited = np.isfinite(self._high) | np.isfinite(self._low)
-        return 1.0 / (1.0 - self.theta) + STEEP * limited
+        return self._open + STEEP * limited
 
     def at(self, r: Vector) -> tuple[Vector, Vector, Vector]:
         """(value, slope, curvature) at residuals r."""
         size = np.abs(r)
         flat, between = size >= self._far, (size > self._near) & (size < self._far)
-        outside = np.maximum(r - self._high, 0.0) - np.maximum(self._low - r, 0.0)
-        bent = np.where(between, (size - self._near) / (1.0 - self.theta), 0.0)
+        outside = r - np.minimum(np.maximum(r, self._low), self._high)
+        bent = np.where(between, (size - self._near) * self._open, 0.0)
         quadratic = 0.5 * np.square(r) - 0.5 * (1.0 - self.theta) * np.square(bent)
         value = np.where(flat, 0.5 * self.c**2, quadratic) + 0.5 * STEEP * np.square(outside)
         slope = np.where(flat, 0.0, r - np.sign(r) * bent) + STEEP * outside
         curvature = np.where(flat, 0.0, np.where(between, self.least, 1.0))
         return value, slope, curvature + STEEP * (outside != 0.0)
 
+    def slope(self, r: Vector) -> Vector:
+        """The slopes alone."""
+        size = np.abs(r)
+        bent = np.maximum(size - self._near, 0.0) * self._open
+        inner = np.where(size >= self._far, 0.0, r - np.copysign(bent, r))
+        slope: Vector = inner + STEEP * (r - np.minimum(np.maximum(r, self._low), self._high))
+        return slope
+
     def sizes(self, r: Vector) -> Vector:
         """The size of the terms that a value adds up."""
         outside = np.maximum(r - self._high, 0.0) + np.maximum(self._low - r, 0.0)
-        inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) / (1.0 - self.theta)
+        inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) * self._open
         return self.c**2 + inner + STEEP * np.square(outside)
 
     def untold(self, r: Vector) -> Vector:
@@ -258,7 +267,7 @@ class RowBounds:
     def _sound(lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
         inside = np.all((theta >= 0.0) & (theta < 1.0))
-        return bool(inside and np.all((shares >= 0.0) & (shares <= INSIDE)) and 0.0 <= eta < math.inf)
+        return bool(inside and np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf)
 
     def _room(self, state: States) -> int:
         """How many open features a model may have."""
@@ -302,11 +311,13 @@ class RowBounds:
         gains = np.square(reach) / (2.0 * ridge) * MORE - price
         kept = state[live]
         held = sum_up(gains[kept > 0])
-        lend = 0.5 * float(np.sum(lends * np.square(w[live]))) * MORE
+        squares = 0.5 * lends * np.square(w[live])
+        lend, lent_size = float(np.sum(squares)), float(np.sum(np.abs(squares)))
+        wrong += 2.0 * gamma(len(live) + 32) * lent_size
         b_range = self.switches.range(state, self.outer[0])
         paid, unsure = self._intercept(b, lent.eta, b_range, weighted, p * slip)
         total = float(np.sum(terms)) - lend - held - paid - self.ball
-        size += lend + abs(held) + abs(paid) + self.ball
+        size += lent_size + abs(held) + abs(paid) + self.ball
         grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
         return Tangent(total - wider * (wrong + unsure), size, grain, kept, gains)
 
@@ -364,7 +375,7 @@ class RowBounds:
             lends = np.append(lends, lent.eta)
         matrix = (A * weights) @ A.T
         np.einsum("ii->i", matrix)[:] += lends
-        return matrix, np.square(A) @ np.abs(weights) + lends
+        return matrix, np.square(A) @ np.abs(weights) + np.abs(lends)
 
     def _factors(self, state: States, lent: Lent) -> bool:
         """Whether M + L + eta less more than every rounding has a Cholesky factor (Rump, 2006)."""
@@ -372,7 +383,7 @@ class RowBounds:
         count, n = len(size), self.program.n
         if count == 0:
             return True
-        if not np.all(np.isfinite(matrix)) or np.any(size < 0.0):
+        if not np.all(np.isfinite(matrix)):
             return False
         unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
         square = np.square(unit)

@@ -19,15 +19,12 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import INSIDE, Lent, RowBounds, States, Switches
+from sparsebounds.bounds import Lent, RowBounds, States, Switches
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Node, best_shares, node_penalty, relaxed_node
-
-SHARES = (0.9, 0.6)
-"""Parts of their ridge that open features may lend: the better one at the root is kept."""
 
 ROOT_STEPS, STEPS = 30, 8
 """Steps towards the best shares, at the root and at the other nodes."""
@@ -135,7 +132,6 @@ class RowSearch:
         self.bounds.switches = Switches(self.program.m, program.n, self._cuts())
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
-        self.share = SHARES[0]
         self._tried: set[bytes] = set()
         self._numbers = itertools.count()
 
@@ -154,14 +150,7 @@ class RowSearch:
         """The bound at the root; None where there is none."""
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
-        best: Node | None = None
-        kept = SHARES[0]
-        for share in SHARES if self.program.free.any() else SHARES[:1]:
-            self.share = share
-            node = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
-            if node is not None and (best is None or node.lower > best.lower):
-                best, kept = node, share
-        self.share = kept
+        best = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
         if best is not None:
             self._push(0, best)
         return best
@@ -219,13 +208,9 @@ class RowSearch:
         if self.program.fit_intercept and half > 0.0:
             gap = max(self.incumbent.value - self._least(), 1e-6 * abs(self.incumbent.value))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
-        shares = np.where(state[: self.program.m] > 0, INSIDE, self.share)
-        lent = Lent(np.zeros(self.program.n), shares, eta)
         self.nodes += 1
         self._spend(steps)
-        return best_shares(
-            self.bounds, state, w, b, lent, steps=steps, goal=self.cutoff, fine=1e-3
-        )
+        return best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.cutoff)
 
     def _least(self) -> float:
         return self.open[0][0] if self.open else 0.5 * self.incumbent.value

@@ -134,7 +134,7 @@ def best_diagonal(
         part = smooth.curbed(np.arange(program.m), d - room.lent)
         more = penalty.with_ridge(own + d - room.lent)
         found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
-        return found.dual, found.best.w, _supergradient(more, found.best.w)
+        return found.dual, found.best.w, supergradient(more, found.best.w)
 
     d = room.start()
     factor = None if d is None else room.factor(START * d)
@@ -197,7 +197,8 @@ def minorant_at(curvature: Curvature, diagonal: Vector, eta: float = 0.0) -> Min
     return None
 
 
-def _supergradient(penalty: Penalty, w: Vector) -> Vector:
+def supergradient(penalty: Penalty, w: Vector) -> Vector:
+    """(w_j^2/u_j - w_j^2)/2: what a larger ridge of each feature gains."""
     u = penalty.weights(w)
     some = u > 0.0
     found = np.zeros(len(w))

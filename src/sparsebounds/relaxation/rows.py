@@ -1,10 +1,11 @@
 """The relaxation of a node for the truncated loss (`bounds.rows`), and the shares that raise it.
 
-The relaxed value L(theta) is concave in the shares of the rows in doubt, and d psi/d theta at the
-relaxed residuals is a supergradient. Its maximum over the theta with a convex H is approached from
-inside, as in `relaxation.diagonal`: by Newton steps on L(theta) + mu times a barrier,
+The relaxed value is concave in the shares theta of the rows in doubt, and in what the ridges keep.
+d psi/d theta at the relaxed residuals, and (w_j^2/u_j - w_j^2)/2, are a supergradient. The maximum
+over all of these with a convex H is approached from inside, as in `relaxation.diagonal`: by Newton
+steps on the value plus mu times a barrier,
 
-    log det(M + L + eta) + sum log(1 - theta_i) + sum log theta_i,
+    log det(M + L + eta) + sum log(1 - theta_i) + sum log theta_i + sum log d_j,
 
 which is that of the whole problem in (w, b, e), e the outliers' residuals, with e eliminated.
 """
@@ -19,10 +20,17 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds import Lent, RowBounds, States
+from sparsebounds.bounds import INSIDE, Lent, RowBounds, States
 from sparsebounds.penalties import Penalty
+from sparsebounds.relaxation.diagonal import supergradient
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.points import SmoothPoint
+
+OPEN = 0.95
+"""The part of its ridge that an open feature lends, before d."""
+
+FIRST = 0.1
+"""The part of that which d begins with."""
 
 START = 0.7
 """Where the ascent begins: this part of the largest share that all rows may have."""
@@ -94,11 +102,17 @@ class RowPart:
         return matrix, rows @ (bend * point.z) + more * own - gradient
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        assert point.z is not None
+        assert other.z is not None
         step, rise = other.w - point.w, other.b - point.b
+        r, change = point.z - self._target, other.z - point.z
+        weighted = self._p * change
+        bend = float(self.lends @ np.square(step)) + self._eta * rise**2
+        start = float((self.lends * point.w) @ step) + self._eta * (point.b - self._middle) * rise
 
         def derivative(t: float) -> float:
-            here = self.at(point.w + t * step, point.b + t * rise)
-            return float(here.gradient @ step) + here.slope * rise
+            slope = float(weighted @ self.loss.slope(r + t * change)) + start + t * bend
+            return slope + STEEP * self._beyond(point.b + t * rise) * rise
 
         return derivative
 
@@ -203,91 +217,149 @@ def best_shares(
     state: States,
     w: Vector,
     b: float,
-    lent: Lent,
+    eta: float,
     *,
     steps: int,
     goal: float = math.inf,
     fine: float = 1e-3,
 ) -> Node | None:
-    """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough."""
-    even = even_shares(bounds, state, lent)
-    if even is None:
+    """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough.
+
+    `eta` is what the range of the intercept lends.
+    """
+    ascent = Ascent(bounds, state, eta)
+    start = ascent.start()
+    if start is None:
         return None
-    doubt = np.flatnonzero(bounds.loss(state, lent).doubt)
-    p = bounds.program.F.p[doubt]
-
-    def at(theta: Vector, w: Vector, b: float) -> Node:
-        full = np.zeros(bounds.program.n)
-        # Fewer digits, so that they take less room in a certificate.
-        full[doubt] = theta.astype(np.float32)
-        return relaxed_node(bounds, state, w, b, replace(lent, theta=full), tight=1e-6)
-
-    def barrier(theta: Vector) -> tuple[float, Vector] | None:
-        full = np.zeros(bounds.program.n)
-        full[doubt] = theta
-        if not np.all((theta > 0.0) & (theta < 1.0)):
-            return None
-        matrix, _ = bounds.matrix(state, replace(lent, theta=full))
-        factor, failed = lapack.dpotrf(matrix.T, lower=1)
-        if failed:
-            return None
-        height = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
-        return height + float(np.sum(np.log1p(-theta)) + np.sum(np.log(theta))), factor
-
-    theta = START * even[doubt]
-    node = best = at(theta, w, b)
-    found = barrier(theta)
-    if not len(doubt) or found is None:
+    x = start
+    node = best = ascent.relaxed(x, w, b)
+    found = ascent.barrier(x)
+    if not len(x) or found is None:
         return node
     height, factor = found
-    up = _supergradient(bounds, node, doubt, theta) * p
-    mu = max(float(up @ theta), 1e-12 * abs(node.value)) / len(doubt)
-    A = bounds.rows[np.ix_(np.flatnonzero(state[: bounds.program.m] >= 0), doubt)]
-    if bounds.program.fit_intercept:
-        A = np.vstack((A, np.ones(len(doubt))))
+    slope = ascent.slope(node, x)
+    mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
     for _ in range(steps):
-        if best.lower >= goal or mu * len(doubt) < fine * abs(node.value):
+        if best.lower >= goal or mu * len(x) < fine * abs(node.value):
             break
-        half = lapack.dtrtrs(factor, A, lower=1)[0] * np.sqrt(p)
-        open_ = 1.0 / (1.0 - theta)
-        slope = up / mu + 1.0 / theta - open_ - np.sum(np.square(half), axis=0) * open_**2
-        if len(doubt) <= FULL:
-            curve = (half.T @ half) * np.outer(open_, open_)
-            np.einsum("ii->i", curve)[:] += open_
-            curve = np.square(curve)
-            np.einsum("ii->i", curve)[:] += 1.0 / theta**2
-            step = lapack.dposv(curve, slope, lower=1)[1]
-        else:
-            own = open_ + np.sum(np.square(half), axis=0) * open_**2
-            step = slope / (own**2 + 1.0 / theta**2)
+        step = ascent.step(factor, x, slope / mu)
         falling = step < 0.0
-        length = float(np.min(-0.9 * theta[falling] / step[falling], initial=1.0))
+        length = float(np.min(-0.9 * x[falling] / step[falling], initial=1.0))
         merit, moved, gain = node.value + mu * height, False, 0.0
         for _ in range(6):
-            trial = theta + length * step
-            found = barrier(trial)
+            trial = x + length * step
+            found = ascent.barrier(trial)
             if found is not None:
-                other = at(trial, node.w, node.b)
+                other = ascent.relaxed(trial, node.w, node.b)
                 gain = other.value + mu * found[0] - merit
                 if gain > 0.0:
-                    node, theta, (height, factor), moved = other, trial, found, True
-                    up = _supergradient(bounds, node, doubt, theta) * p
+                    node, x, (height, factor), moved = other, trial, found, True
+                    slope = ascent.slope(node, x)
                     break
             length *= 0.4
         if node.lower > best.lower:
             best = node
-        if not moved or length < 0.3 or gain < 0.1 * mu * len(doubt):
+        if not moved or length < 0.3 or gain < 0.1 * mu * len(x):
             mu *= SMALLER
     return best
 
 
-def _supergradient(bounds: RowBounds, node: Node, doubt: Index, theta: Vector) -> Vector:
-    """d psi/d theta at the relaxed residuals."""
-    program = bounds.program
-    target = program.y if program.offset is None else program.y - program.offset
-    used = np.flatnonzero(node.w)
-    r = np.abs((node.w[used] @ bounds.rows[used] + node.b - target)[doubt])
-    root = np.sqrt(theta)
-    near, far = bounds.c * root, bounds.c / root
-    bent = (r - near) / (1.0 - theta)
-    return np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0)
+class Ascent:
+    """x = (theta of the rows in doubt, d of the open features): what is sought at a node.
+
+    An open feature lends OPEN of its ridge, less d.
+    """
+
+    def __init__(self, bounds: RowBounds, state: States, eta: float) -> None:
+        program = bounds.program
+        self.bounds, self.state, self.eta = bounds, state, eta
+        self.live = np.flatnonzero(state[: program.m] >= 0)
+        self.opened = np.flatnonzero(state[self.live] == 0)
+        """Places among the live features."""
+
+        nothing = Lent(np.zeros(program.n), np.zeros(program.m))
+        self.doubt = np.flatnonzero(bounds.loss(state, nothing).doubt)
+        self.p = program.F.p[self.doubt]
+        self._A: Vector | None = None
+
+    def lent(self, x: Vector) -> Lent:
+        """What is lent at x, in fewer digits: they take less room in a certificate."""
+        program = self.bounds.program
+        theta = np.zeros(program.n)
+        theta[self.doubt] = x[: len(self.doubt)].astype(np.float32)
+        shares = np.where(self.state[: program.m] > 0, INSIDE, 0.0)
+        places = self.live[self.opened]
+        least = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
+        shares[places] = least.astype(np.float32)
+        return Lent(theta, shares, self.eta)
+
+    def start(self) -> Vector | None:
+        """A point inside; None where rows in doubt may have no share."""
+        d = FIRST * OPEN * self.bounds.own[self.live[self.opened]]
+        lent = self.lent(np.append(np.zeros(len(self.doubt)), d))
+        even = even_shares(self.bounds, self.state, lent)
+        return None if even is None else np.append(START * even[self.doubt], d)
+
+    def relaxed(self, x: Vector, w: Vector, b: float) -> Node:
+        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-6)
+
+    def barrier(self, x: Vector) -> tuple[float, Vector] | None:
+        """Its height and the factor of M + L + eta; None outside."""
+        theta = x[: len(self.doubt)]
+        if not (np.all(x > 0.0) and np.all(theta < 1.0)):
+            return None
+        matrix, _ = self.bounds.matrix(self.state, self.lent(x))
+        factor, failed = lapack.dpotrf(matrix.T, lower=1)
+        if failed:
+            return None
+        height = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
+        return height + float(np.sum(np.log1p(-theta)) + np.sum(np.log(x))), factor
+
+    def slope(self, node: Node, x: Vector) -> Vector:
+        """A supergradient of the relaxed value."""
+        bounds, theta = self.bounds, x[: len(self.doubt)]
+        program, used = bounds.program, np.flatnonzero(node.w)
+        target = program.y if program.offset is None else program.y - program.offset
+        r = np.abs((node.w[used] @ bounds.rows[used] + node.b - target)[self.doubt])
+        root = np.sqrt(theta)
+        near, far = bounds.c * root, bounds.c / root
+        bent = (r - near) / (1.0 - theta)
+        rows = np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0) * self.p
+        lends = bounds.lends(self.state, node.lent)[self.live]
+        penalty = node_penalty(bounds, self.state, self.live).with_ridge(
+            bounds.own[self.live] - lends
+        )
+        return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
+
+    def step(self, factor: Vector, x: Vector, pull: Vector) -> Vector:
+        """The Newton step of the barrier with a linear term of slope `pull`."""
+        count, opened = len(self.doubt), self.opened
+        open_ = 1.0 / (1.0 - x[:count])
+        if self._A is None:
+            A = self.bounds.rows[np.ix_(self.live, self.doubt)]
+            if self.bounds.program.fit_intercept:
+                A = np.vstack((A, np.ones(count)))
+            self._A = A * np.sqrt(self.p)
+        lower = lapack.dpotri(factor, lower=1)[0]
+        inverse = np.tril(lower) + np.tril(lower, -1).T
+        through = inverse @ self._A
+        own = np.concatenate(
+            (
+                open_ + np.einsum("ij,ij->j", self._A, through) * open_**2,
+                np.diagonal(inverse)[opened],
+            )
+        )
+        slope = pull + 1.0 / x - own
+        if len(x) > FULL:
+            few: Vector = slope / (np.square(own) + 1.0 / np.square(x))
+            return few
+        whole = np.empty((len(x), len(x)))
+        whole[:count, :count] = (self._A.T @ through) * np.outer(open_, open_)
+        whole[count:, :count] = through[opened] * open_
+        whole[:count, count:] = whole[count:, :count].T
+        whole[count:, count:] = inverse[np.ix_(opened, opened)]
+        np.einsum("ii->i", whole)[:] = own
+        whole = np.square(whole)
+        np.einsum("ii->i", whole)[:] += 1.0 / np.square(x)
+        step: Vector = lapack.dposv(whole, slope, lower=1)[1]
+        return step
