@@ -223,10 +223,10 @@ class RowBounds:
         """The rows' losses at a node."""
         return RowLoss(self.c, *self.switches.sides(state), lent.theta)
 
-    def lends(self, state: States, lent: Lent) -> Vector:
-        """What the ridges lend, one number per feature."""
-        lends: Vector = np.where(state[: self.program.m] >= 0, lent.shares, 0.0) * self.own
-        return lends
+    def live(self, state: States) -> Index:
+        """The features that a model of the node may have."""
+        kept = state[: self.program.m]
+        return np.flatnonzero(kept >= 0 if self._room(state) > 0 else kept > 0)
 
     def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
         """A proved lower bound over the models of a node; -inf where H is not proved convex.
@@ -297,8 +297,8 @@ class RowBounds:
         size = float(np.sum(p * (np.abs(value) + np.abs(t * z))))
         wrong = float(np.sum(p * lost)) * MORE + 2.0 * gamma(n + 32) * size
         # The gradient on the features left, and its error.
-        live = np.flatnonzero(state[: program.m] >= 0)
-        own, lends = self.own[live], self.lends(state, lent)[live]
+        live = self.live(state)
+        own, lends = self.own[live], lent.shares[live] * self.own[live]
         weighted = p * t
         scores = self.rows[live] @ weighted + lends * w[live]
         apart = norm_up(np.sqrt(p) * slip) + 2.0 * gamma(n + 32) * norm_up(np.sqrt(p) * t)
@@ -365,12 +365,12 @@ class RowBounds:
 
     def matrix(self, state: States, lent: Lent) -> tuple[Vector, Vector]:
         """M + L + eta on the features left (and b, last), and the sizes that its diagonal adds."""
-        program, live = self.program, np.flatnonzero(state[: self.program.m] >= 0)
+        program, live = self.program, self.live(state)
         A = self.rows[live]
         if program.fit_intercept:
             A = np.vstack((A, np.ones(program.n)))
         weights = program.F.p * self.loss(state, lent).least
-        lends = self.lends(state, lent)[live]
+        lends = lent.shares[live] * self.own[live]
         if program.fit_intercept:
             lends = np.append(lends, lent.eta)
         matrix = (A * weights) @ A.T

@@ -32,11 +32,14 @@ ROOT_STEPS, STEPS = 30, 8
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
 
-ROWS, FEATURES = 6, 2
-"""Rows and features that are tried before a node is split."""
+NEAR = 0.4
+"""Ways within this part of the node's gap of being closed are bounded at shares of their own."""
+
+CUTS, ROWS, FEATURES = 4, 6, 2
+"""Cuts, rows and features that are tried before a node is split."""
 
 FAILED = 12
-"""Rows in sequence that are not decided, after which no more are tried at the root."""
+"""Of these in sequence that are not decided, after which no more are tried at the root."""
 
 ROUNDS = 8
 """Times that the rows are gone through at the root at most."""
@@ -240,23 +243,27 @@ class RowSearch:
             self.record.closed[place] = node
             return False
         best: tuple[float, Maker] | None = None
-        failed = 0
-        for make in self._choices(node, everything):
-            choice = make(state)
-            if choice is None:
-                continue
-            alive = [way for way in choice.ways if way.lower < self.cutoff]
-            if len(alive) <= 1:
-                decided.append(_with_last(choice, alive[0]) if alive else choice)
-                state, failed = decided[-1].ways[-1].state, 0
-                if not alive:
+        for group, most in self._choices(node):
+            failed = 0
+            for make in group if everything else itertools.islice(group, most):
+                choice = make(state)
+                if choice is None:
+                    continue
+                choice = self._pushed(choice, node.lower)
+                alive = self._alive(choice)
+                if len(alive) <= 1:
+                    decided.append(_with_last(choice, alive[0]) if alive else choice)
+                    state, failed = decided[-1].ways[-1].state, 0
+                    if not alive:
+                        break
+                    continue
+                failed += 1
+                score = sorted(way.lower for way in choice.ways)[1]
+                if best is None or score > best[0]:
+                    best = score, make
+                if failed >= FAILED:
                     break
-                continue
-            failed += 1
-            score = sorted(way.lower for way in choice.ways)[1]
-            if best is None or score > best[0]:
-                best = score, make
-            if failed >= FAILED:
+            if decided and decided[-1].ways[-1].lower >= self.cutoff:
                 break
         split = None
         if best is not None and not everything and len(decided) < 2:
@@ -279,6 +286,18 @@ class RowSearch:
             # Nothing is left to decide: the bound is as high as it gets.
             self.record.closed[place] = rest
         return bool(decided)
+
+    def _alive(self, choice: Choice) -> list[Node]:
+        return [way for way in choice.ways if way.lower < self.cutoff]
+
+    def _pushed(self, choice: Choice, lower: float) -> Choice:
+        """The same choice, with better bounds where that may leave one way only."""
+        alive = sorted(self._alive(choice), key=lambda way: way.lower)
+        near = self.cutoff - NEAR * (self.cutoff - lower)
+        if len(alive) < 2 or alive[1].lower < near:
+            return choice
+        better = {id(way): self._improved(way) for way in alive[1:]}
+        return replace(choice, ways=tuple(better.get(id(way), way) for way in choice.ways))
 
     def _without_weak(self, node: Node) -> tuple[States, list[Choice]]:
         """Features that a node's own point proves out."""
@@ -310,17 +329,15 @@ class RowSearch:
             self._push(aside, way)
         return place
 
-    def _choices(self, node: Node, everything: bool) -> Iterator[Maker]:
-        """What may be decided at a node, the most promising first."""
-        switches = self.bounds.switches
-        for cut in self._outer_cuts(node):
-            yield partial(self._two_ways, node, switches.cut(cut))
-        features = self._features(node)
-        for feature in features if everything else features[:FEATURES]:
-            yield partial(self._two_ways, node, int(feature))
-        rows = self._rows(node)
-        for row in rows if everything else rows[:ROWS]:
-            yield partial(self._three_ways, node, int(row))
+    def _choices(self, node: Node) -> Iterator[tuple[Iterator[Maker], int]]:
+        """What may be decided at a node by kinds, the most promising first in each.
+
+        And how many of each to try where not all are.
+        """
+        cuts = map(self.bounds.switches.cut, self._outer_cuts(node))
+        yield (partial(self._two_ways, node, cut) for cut in cuts), CUTS
+        yield (partial(self._three_ways, node, int(row)) for row in self._rows(node)), ROWS
+        yield (partial(self._two_ways, node, int(one)) for one in self._features(node)), FEATURES
 
     def _outer_cuts(self, node: Node) -> list[int]:
         """The outermost cuts of the intercept that are open, from both ends."""
@@ -334,15 +351,12 @@ class RowSearch:
     def _features(self, node: Node) -> Index:
         """Open features: those that the relaxation is undecided about."""
         program = self.program
-        live = np.flatnonzero(node.state[: program.m] >= 0)
-        lends = self.bounds.lends(node.state, node.lent)[live]
-        penalty = node_penalty(self.bounds, node.state, live).with_ridge(
-            self.bounds.own[live] - lends
-        )
+        live = self.bounds.live(node.state)
+        kept = (1.0 - node.lent.shares[live]) * self.bounds.own[live]
+        penalty = node_penalty(self.bounds, node.state, live).with_ridge(kept)
         u = np.zeros(program.m)
         u[live] = penalty.weights(node.w[live])
-        open_ = node.state[: program.m] == 0
-        undecided = np.flatnonzero(open_ & (u > 0.0))
+        undecided = np.flatnonzero((node.state[: program.m] == 0) & (u > 0.0))
         order: Index = undecided[np.argsort(-np.minimum(u, 1.0 - u)[undecided], kind="stable")]
         return order
 
@@ -393,8 +407,22 @@ class RowSearch:
         w = node.w
         if np.any(w[state[: self.program.m] < 0]):
             w = np.where(state[: self.program.m] < 0, 0.0, w)
+        elif self._holds(node, state):
+            lower = self.bounds.bound(state, w, node.b, node.lent)
+            return Node(state, w, node.b, node.lent, lower, node.value)
         self._spend(1)
         return relaxed_node(self.bounds, state, w, node.b, node.lent, self.cutoff)
+
+    def _holds(self, node: Node, state: States) -> bool:
+        """Whether a node's own point obeys what a part of it decides about rows."""
+        changed = np.flatnonzero(state != node.state)
+        first, n = self.program.m, self.program.n
+        if np.any(changed < first) or np.any(changed >= first + 2 * n):
+            return False
+        rows = (changed - first) % n
+        r = self._residuals(node)[rows]
+        beyond = np.where(changed < first + n, r, -r) - self.bounds.c
+        return bool(np.all(beyond * state[changed] >= 0.0))
 
     def _offer(self, node: Node) -> None:
         """Try the model that a relaxed point suggests, once for each set of inliers."""

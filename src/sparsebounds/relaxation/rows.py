@@ -51,10 +51,10 @@ class RowPart:
     def __init__(self, bounds: RowBounds, state: States, lent: Lent) -> None:
         program = bounds.program
         self.has_intercept = program.fit_intercept
-        live = np.flatnonzero(state[: program.m] >= 0)
+        live = bounds.live(state)
         self.rows = bounds.rows if len(live) == program.m else bounds.rows[live]
         self.loss = bounds.loss(state, lent)
-        self.lends = bounds.lends(state, lent)[live]
+        self.lends = lent.shares[live] * bounds.own[live]
         self._p = program.F.p
         self._target = program.y if program.offset is None else program.y - program.offset
         self._low, self._high = bounds.switches.range(state, bounds.outer[0])
@@ -152,8 +152,7 @@ def relaxed_node(
     tight: float = 1e-9,
 ) -> Node:
     """The relaxation of a node, from coefficients w and b; it ends early once `goal` is decided."""
-    program = bounds.program
-    live = np.flatnonzero(state[: program.m] >= 0)
+    program, live = bounds.program, bounds.live(state)
     part = RowPart(bounds, state, lent)
     penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - part.lends)
     w = np.where(penalty.positive, np.maximum(w[live], 0.0), w[live])
@@ -273,7 +272,7 @@ class Ascent:
     def __init__(self, bounds: RowBounds, state: States, eta: float) -> None:
         program = bounds.program
         self.bounds, self.state, self.eta = bounds, state, eta
-        self.live = np.flatnonzero(state[: program.m] >= 0)
+        self.live = bounds.live(state)
         self.opened = np.flatnonzero(state[self.live] == 0)
         """Places among the live features."""
 
@@ -325,10 +324,8 @@ class Ascent:
         near, far = bounds.c * root, bounds.c / root
         bent = (r - near) / (1.0 - theta)
         rows = np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0) * self.p
-        lends = bounds.lends(self.state, node.lent)[self.live]
-        penalty = node_penalty(bounds, self.state, self.live).with_ridge(
-            bounds.own[self.live] - lends
-        )
+        kept = (1.0 - node.lent.shares[self.live]) * bounds.own[self.live]
+        penalty = node_penalty(bounds, self.state, self.live).with_ridge(kept)
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
 
     def step(self, factor: Vector, x: Vector, pull: Vector) -> Vector:
