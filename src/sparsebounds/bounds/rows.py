@@ -14,7 +14,7 @@ it, which costs nothing within.
 So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose curvature is at least
 M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
 ridge lends the diagonal L to it, or borrows where L < 0, and what is known of the intercept,
-|b - b0| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
+|b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
 and what is left is separable: for every support of the node
 
     optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
@@ -99,6 +99,9 @@ class Lent:
 
     eta: float = 0.0
     """The curvature that the range of the intercept lends."""
+
+    middle: float = 0.0
+    """Around this intercept."""
 
 
 class RowLoss:
@@ -229,7 +232,7 @@ class RowBounds:
         return np.flatnonzero(kept >= 0 if self._room(state) > 0 else kept > 0)
 
     def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
-        """A proved lower bound over the models of a node; -inf where H is not proved convex.
+        """A proved lower bound over the models of a node: 0 where H is not proved convex.
 
         `w` and `b` are any coefficients, 0 for features that are out.
         """
@@ -240,12 +243,13 @@ class RowBounds:
         if room < 0 or low > high or np.any((above > 0) & (below > 0)):
             return math.inf
         if not (self._sound(lent) and self._proved(state, lent)):
-            return -math.inf
+            return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
             opened = tangent.gains[tangent.kept == 0]
             found = tangent.less(best_sum_up(opened, 0, room))
-        return -math.inf if math.isnan(found) else min(found, ceiling)
+        # No row costs less than nothing.
+        return 0.0 if math.isnan(found) else max(min(found, ceiling), 0.0)
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
         """The open features, and bounds over the models of a node that have them.
@@ -267,7 +271,8 @@ class RowBounds:
     def _sound(lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
         inside = np.all((theta >= 0.0) & (theta < 1.0))
-        return bool(inside and np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf)
+        lends = np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf
+        return bool(inside and lends and math.isfinite(lent.middle))
 
     def _room(self, state: States) -> int:
         """How many open features a model may have."""
@@ -315,20 +320,20 @@ class RowBounds:
         lend, lent_size = float(np.sum(squares)), float(np.sum(np.abs(squares)))
         wrong += 2.0 * gamma(len(live) + 32) * lent_size
         b_range = self.switches.range(state, self.outer[0])
-        paid, unsure = self._intercept(b, lent.eta, b_range, weighted, p * slip)
+        paid, unsure = self._intercept(b, lent, b_range, weighted, p * slip)
         total = float(np.sum(terms)) - lend - held - paid - self.ball
         size += lent_size + abs(held) + abs(paid) + self.ball
         grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
         return Tangent(total - wider * (wrong + unsure), size, grain, kept, gains)
 
     def _intercept(
-        self, b: float, eta: float, b_range: tuple[float, float], weighted: Vector, slip: Vector
+        self, b: float, lent: Lent, b_range: tuple[float, float], weighted: Vector, slip: Vector
     ) -> tuple[float, float]:
         """What the intercept costs, and what that may be off by."""
         if not self.program.fit_intercept:
             return 0.0, 0.0
-        low, high = b_range
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        (low, high), eta, middle = b_range, lent.eta, lent.middle
+        far = max(abs(low - middle), abs(high - middle))
         lean = eta * (b - middle)
         slope = float(np.sum(weighted)) + lean
         unsure = float(np.sum(slip)) + 2.0 * gamma(self.program.n + 32) * float(
@@ -336,8 +341,10 @@ class RowBounds:
         )
         unsure = (unsure + 2.0**-48 * abs(lean)) * max(abs(low - b), abs(high - b)) * MORE
         paid = -min(slope * (low - b), slope * (high - b))
-        lends = 0.5 * eta * (half * half - (b - middle) ** 2)
-        scale = 0.5 * eta * (half * half + (b - middle) ** 2 + abs(low * high)) + abs(paid)
+        lends = 0.5 * eta * (far * far - (b - middle) ** 2)
+        # Differences are rounded relative to their terms.
+        reach = abs(low) + abs(high) + abs(middle) + abs(b)
+        scale = eta * reach * reach + abs(slope) * reach
         return paid + lends, unsure + 2.0**-46 * scale
 
     @cached_property

@@ -39,6 +39,9 @@ class RowTree:
     points: Index = field(repr=False)
     """For each node: the point that bounds it; -1 where it is split."""
 
+    scope: Index = field(repr=False)
+    """For each leaf: the node that the bound is evaluated at, itself or one above it."""
+
     counts: Index = field(repr=False)
     support: npt.NDArray[np.int32] = field(repr=False)
     values: Vector = field(repr=False)
@@ -51,7 +54,8 @@ class RowTree:
     theta: Vector = field(repr=False)
     shares: Vector = field(repr=False)
     etas: Vector = field(repr=False)
-    """What is lent: shares of the rows of the data, shares of the ridges, and for the intercept."""
+    middles: Vector = field(repr=False)
+    """What is lent: by the rows of the data, by the ridges, and by the range of the intercept."""
 
     @property
     def size(self) -> int:
@@ -64,7 +68,7 @@ class RowTree:
         return self.size - len(self.parent)
 
     def states(self, program: Program) -> Iterator[tuple[States, int]]:
-        """The leaves, with the points that bound them; TreeError where they are no proof."""
+        """What bounds the leaves: a node's state and a point; TreeError where they are no proof."""
         count, splits = len(self.kept) + 2 * program.n + len(self.cuts), len(self.parent)
         if self.size != 1 + 2 * splits:
             raise TreeError("its nodes and splits do not match")
@@ -75,13 +79,19 @@ class RowTree:
         split[self.parent] = np.arange(splits)
         root: States = np.zeros(count, dtype=np.int8)
         root[: len(self.kept)][program.always] = 1
-        waiting = {0: root}
+        waiting, named = {0: root}, {}
+        scopes = set(self.scope[split < 0].tolist())
         for node in range(self.size):
             state, made = waiting.pop(node), int(split[node])
+            if node in scopes:
+                named[node] = state
             if made < 0:
+                scope = named.get(int(self.scope[node]))
+                if scope is None or np.any((scope != 0) & (scope != state)):
+                    raise TreeError("a leaf is bounded at a node that it is no part of")
                 if not 0 <= self.points[node] < len(self.counts):
                     raise TreeError("a leaf has no bound")
-                yield state, int(self.points[node])
+                yield scope, int(self.points[node])
                 continue
             switch = int(self.switch[made])
             if not 0 <= switch < count or state[switch] != 0:
@@ -109,8 +119,10 @@ def row_tree_bound(program: Program, tree: RowTree, level: float, *, claim: bool
     if not np.all(bounds.own > 0.0):
         raise TreeError("its multiplier is not above 0")
     lent = [
-        Lent(theta, shares, float(eta))
-        for theta, shares, eta in zip(tree.theta, tree.shares, tree.etas, strict=True)
+        Lent(theta, shares, float(eta), float(middle))
+        for theta, shares, eta, middle in zip(
+            tree.theta, tree.shares, tree.etas, tree.middles, strict=True
+        )
     ]
     ends, lower = np.cumsum(tree.counts), np.inf
     for state, point in tree.states(reduced):

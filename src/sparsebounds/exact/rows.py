@@ -35,8 +35,8 @@ SPENT = 0.15
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
 
-CUTS, ROWS, FEATURES = 4, 6, 2
-"""Cuts, rows and features that are tried before a node is split."""
+ROWS, FEATURES = 6, 2
+"""Rows and features that are tried before a node is split."""
 
 FAILED = 12
 """Of these in sequence that are not decided, after which no more are tried at the root."""
@@ -44,8 +44,8 @@ FAILED = 12
 ROUNDS = 8
 """Times that the rows are gone through at the root at most."""
 
-WIDTHS = 0.05
-"""The narrowest range of the intercept, in units of c; cuts double from there."""
+NARROW = 0.25
+"""Half the narrowest range of the intercept, in units of c; further ones double."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +81,21 @@ class Record:
     def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
         """The proof as it stands."""
         leaves = self.closed | open_
-        points: dict[int, int] = {}
+        points: dict[tuple[int, int], int] = {}
         distinct: list[Node] = []
         lents: dict[int, int] = {}
         table: list[Lent] = []
         at = np.full(1 + 2 * len(self.parent), -1, dtype=np.int64)
+        scope = np.arange(len(at))
         for place, node in leaves.items():
-            key = id(node.w)
+            key = id(node.w), id(node.lent)
             if key not in points:
                 points[key] = len(distinct)
                 distinct.append(node)
-                if id(node.lent) not in lents:
-                    lents[id(node.lent)] = len(table)
+                if lents.setdefault(id(node.lent), len(table)) == len(table):
                     table.append(node.lent)
             at[place] = points[key]
+            scope[place] = place if node.scope is None else node.scope
         supports = [np.flatnonzero(node.w) for node in distinct]
         return RowTree(
             kept=kept,
@@ -103,6 +104,7 @@ class Record:
             parent=np.array(self.parent, dtype=np.int64),
             switch=np.array(self.switch, dtype=np.int64),
             points=at,
+            scope=scope,
             counts=np.array([len(support) for support in supports], dtype=np.int64),
             support=np.concatenate(supports).astype(np.int32),
             values=np.concatenate(
@@ -113,6 +115,7 @@ class Record:
             theta=np.stack([one.theta for one in table]),
             shares=np.stack([one.shares for one in table]),
             etas=np.array([one.eta for one in table]),
+            middles=np.array([one.middle for one in table]),
         )
 
 
@@ -153,10 +156,27 @@ class RowSearch:
         """The bound at the root; None where there is none."""
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
-        best = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
-        if best is not None:
-            self._push(0, best)
-        return best
+        root = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
+        if root is not None:
+            self._push(0, root)
+        return root
+
+    def _divide(self) -> None:
+        """Split the root into ranges of the intercept: a smaller one lends more."""
+        switches, middle = self.bounds.switches, self.incumbent.b
+        _, _, place, node = self.open[0]
+        left, right = np.flatnonzero(switches.cuts < middle), np.flatnonzero(switches.cuts > middle)
+        chain = [(int(cut), -1) for cut in left] + [(int(cut), 1) for cut in right[::-1]]
+        state, ways = node.state, []
+        for cut, side in chain:
+            aside, state = state.copy(), state.copy()
+            aside[switches.cut(cut)], state[switches.cut(cut)] = side, -side
+            ways.append(self._improved(_at(node, aside)))
+        ways.append(self._improved(_at(node, state)))
+        heapq.heappop(self.open)
+        places = tuple(switches.cut(cut) for cut, _ in chain)
+        choice = Choice(places, tuple(side for _, side in chain), tuple(ways))
+        self._push(self._apply(place, choice), ways[-1])
 
     def run(
         self,
@@ -165,6 +185,8 @@ class RowSearch:
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
         try:
+            if self.open and len(self.bounds.switches.cuts) and not stop():
+                self._divide()
             for _ in range(ROUNDS):
                 if not self.open or stop() or not self._expand(everything=True):
                     break
@@ -198,7 +220,7 @@ class RowSearch:
         if not self.program.fit_intercept:
             return np.zeros(0)
         (low, high), _ = self.bounds.outer
-        middle, step, cuts = self.incumbent.b, WIDTHS * self.bounds.c, []
+        middle, step, cuts = self.incumbent.b, NARROW * self.bounds.c, []
         while middle - step > low or middle + step < high:
             cuts += [cut for cut in (middle - step, middle + step) if low < cut < high]
             step *= 2.0
@@ -209,14 +231,12 @@ class RowSearch:
         low, high = self.bounds.switches.range(state, self.bounds.outer[0])
         half, eta = 0.5 * (high - low), 0.0
         if self.program.fit_intercept and half > 0.0:
-            gap = max(self.incumbent.value - self._least(), 1e-6 * abs(self.incumbent.value))
+            upper = self.incumbent.value
+            gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
         self._spend(steps)
         return best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.cutoff)
-
-    def _least(self) -> float:
-        return self.open[0][0] if self.open else 0.5 * self.incumbent.value
 
     def _spend(self, steps: int) -> None:
         """Operations, about."""
@@ -224,6 +244,7 @@ class RowSearch:
         self.work += steps * 10.0 * n * m * (min(n, m) + 10.0)
 
     def _push(self, place: int, node: Node) -> None:
+        node.scope = place if node.scope is None else node.scope
         if node.lower >= self.cutoff:
             self.record.closed[place] = node
         else:
@@ -269,6 +290,8 @@ class RowSearch:
         if best is not None and not everything and len(decided) < 2:
             split = best[1](state)
         children = [] if split is None else [self._improved(way) for way in split.ways]
+        # What holds for the node holds for its parts.
+        children = [way if way.lower > node.lower else _at(node, way.state) for way in children]
         rest = None if decided and decided[-1].ways[-1].lower >= self.cutoff else _at(node, state)
         if rest is not None and decided and split is None:
             rest = self._improved(rest, again=True)
@@ -279,7 +302,7 @@ class RowSearch:
             last = self._apply(place, replace(split, ways=tuple(children)))
             self._push(last, children[-1])
         elif rest is None:
-            self.record.closed[place] = decided[-1].ways[-1]
+            self._push(place, decided[-1].ways[-1])
         elif decided or everything:
             self._push(place, rest)
         else:
@@ -334,19 +357,8 @@ class RowSearch:
 
         And how many of each to try where not all are.
         """
-        cuts = map(self.bounds.switches.cut, self._outer_cuts(node))
-        yield (partial(self._two_ways, node, cut) for cut in cuts), CUTS
         yield (partial(self._three_ways, node, int(row)) for row in self._rows(node)), ROWS
         yield (partial(self._two_ways, node, int(one)) for one in self._features(node)), FEATURES
-
-    def _outer_cuts(self, node: Node) -> list[int]:
-        """The outermost cuts of the intercept that are open, from both ends."""
-        switches = self.bounds.switches
-        low, high = switches.range(node.state, self.bounds.outer[0])
-        inside = np.flatnonzero((switches.cuts > low) & (switches.cuts < high))
-        left = [int(i) for i in inside if switches.cuts[i] < self.incumbent.b]
-        right = [int(i) for i in inside[::-1] if switches.cuts[i] > self.incumbent.b]
-        return [cut for pair in itertools.zip_longest(left, right) for cut in pair if cut is not None]
 
     def _features(self, node: Node) -> Index:
         """Open features: those that the relaxation is undecided about."""
@@ -385,8 +397,8 @@ class RowSearch:
     def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
         if state[switch] != 0:
             return None
-        sides = [self._way(node, state, {switch: side}) for side in (1, -1)]
-        return Choice((switch,), (1,), tuple(sides))
+        ways = [self._way(node, state, {switch: side}) for side in (1, -1)]
+        return Choice((switch,), (1,), tuple(ways))
 
     def _three_ways(self, node: Node, row: int, state: States) -> Choice | None:
         above, below = self.bounds.switches.above(row), self.bounds.switches.below(row)
@@ -445,8 +457,8 @@ class RowSearch:
 
 
 def _at(node: Node, state: States) -> Node:
-    """The same point and bound, for a part of the node."""
-    return Node(state, node.w, node.b, node.lent, node.lower, node.value)
+    """The same bound, for a part of the node."""
+    return replace(node, state=state)
 
 
 def _with_last(choice: Choice, alive: Node) -> Choice:

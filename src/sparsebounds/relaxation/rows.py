@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -31,6 +31,10 @@ OPEN = 0.95
 
 FIRST = 0.1
 """The part of that which d begins with."""
+
+AMPLE, ENOUGH = 1e6, 4.0
+"""Curvature that is as good as knowing the intercept, and what of it is enough, in units of the
+curvature of a row in doubt."""
 
 START = 0.7
 """Where the ascent begins: this part of the largest share that all rows may have."""
@@ -58,7 +62,7 @@ class RowPart:
         self._p = program.F.p
         self._target = program.y if program.offset is None else program.y - program.offset
         self._low, self._high = bounds.switches.range(state, bounds.outer[0])
-        self._eta, self._middle = lent.eta, 0.5 * (self._low + self._high)
+        self._eta, self._middle = lent.eta, lent.middle
         self._last: tuple[SmoothPoint, Vector] | None = None
 
     def residuals(self, w: Vector, b: float) -> Vector:
@@ -127,18 +131,22 @@ class RowPart:
         return self._last[1]
 
 
+@dataclass(eq=False)
 class Node:
     """A node with what proves its bound."""
 
-    def __init__(
-        self, state: States, w: Vector, b: float, lent: Lent, lower: float, value: float
-    ) -> None:
-        self.state, self.w, self.b, self.lent = state, w, b, lent
-        self.lower = lower
-        """Proved."""
+    state: States
+    w: Vector
+    b: float
+    lent: Lent
+    lower: float
+    """Proved."""
 
-        self.value = value
-        """That of the relaxation, as computed, less nothing."""
+    value: float
+    """That of the relaxation, as computed."""
+
+    scope: int | None = None
+    """The node of the tree that the bound is evaluated at: this one, or one above it."""
 
 
 def relaxed_node(
@@ -156,6 +164,8 @@ def relaxed_node(
     part = RowPart(bounds, state, lent)
     penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - part.lends)
     w = np.where(penalty.positive, np.maximum(w[live], 0.0), w[live])
+    low, high = bounds.switches.range(state, bounds.outer[0])
+    b = min(max(b, low), high)
     scale = max(abs(program.null), 1e-300)
     charge = _charge(bounds, state, lent)
 
@@ -184,7 +194,8 @@ def node_penalty(bounds: RowBounds, state: States, live: Index) -> Penalty:
 def _charge(bounds: RowBounds, state: States, lent: Lent) -> float:
     """What the intercept's range and the ball take from the relaxed value."""
     low, high = bounds.switches.range(state, bounds.outer[0])
-    return 0.5 * lent.eta * (0.5 * (high - low)) ** 2 + bounds.ball
+    far = max(abs(low - lent.middle), abs(high - lent.middle))
+    return 0.5 * lent.eta * far**2 + bounds.ball
 
 
 def even_shares(bounds: RowBounds, state: States, lent: Lent) -> Vector | None:
@@ -216,7 +227,7 @@ def best_shares(
     state: States,
     w: Vector,
     b: float,
-    eta: float,
+    most_eta: float,
     *,
     steps: int,
     goal: float = math.inf,
@@ -224,9 +235,9 @@ def best_shares(
 ) -> Node | None:
     """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough.
 
-    `eta` is what the range of the intercept lends.
+    The range of the intercept lends what it is worth, and at most `most_eta`.
     """
-    ascent = Ascent(bounds, state, eta)
+    ascent = Ascent(bounds, state, most_eta)
     start = ascent.start()
     if start is None:
         return None
@@ -269,9 +280,10 @@ class Ascent:
     An open feature lends OPEN of its ridge, less d.
     """
 
-    def __init__(self, bounds: RowBounds, state: States, eta: float) -> None:
+    def __init__(self, bounds: RowBounds, state: States, most_eta: float) -> None:
         program = bounds.program
-        self.bounds, self.state, self.eta = bounds, state, eta
+        self.bounds, self.state, self.eta = bounds, state, AMPLE
+        self.middle = 0.5 * sum(bounds.switches.range(state, bounds.outer[0]))
         self.live = bounds.live(state)
         self.opened = np.flatnonzero(state[self.live] == 0)
         """Places among the live features."""
@@ -280,6 +292,11 @@ class Ascent:
         self.doubt = np.flatnonzero(bounds.loss(state, nothing).doubt)
         self.p = program.F.p[self.doubt]
         self._A: Vector | None = None
+        if program.fit_intercept:
+            # Were the intercept known, the rows could have these shares: it need not lend more.
+            start = self.start()
+            share = 0.0 if start is None else float(np.max(start[: len(self.doubt)], initial=0.0))
+            self.eta = min(most_eta, ENOUGH * share / (1.0 - share))
 
     def lent(self, x: Vector) -> Lent:
         """What is lent at x, in fewer digits: they take less room in a certificate."""
@@ -290,7 +307,7 @@ class Ascent:
         places = self.live[self.opened]
         least = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
         shares[places] = least.astype(np.float32)
-        return Lent(theta, shares, self.eta)
+        return Lent(theta, shares, self.eta, self.middle)
 
     def start(self) -> Vector | None:
         """A point inside; None where rows in doubt may have no share."""
