@@ -89,7 +89,7 @@ def solve(
                 )
             parameters = chosen.parameters
         program = parameters.program(reading.train)
-        with spinner("Solving") as callback:
+        with spinner("Solving", to_the_end=exact is True) as callback:
             solution = solve_program(
                 program,
                 tol,

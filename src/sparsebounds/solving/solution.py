@@ -16,6 +16,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.html import block, grid, interval
 from sparsebounds.bounds import Screening
 from sparsebounds.certificates import Certificate
+from sparsebounds.exact import Outlook
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -82,6 +83,9 @@ class Solution:
     null_gap: float = math.nan
     """(upper - lower) / |null|, null the objective of the best model without features."""
 
+    outlook: Outlook | None = field(default=None, repr=False)
+    """How long an exact search would go on; None where none began, or it is done."""
+
     @classmethod
     def of(
         cls,
@@ -94,6 +98,7 @@ class Solution:
         stats: SolutionStats,
         tol: float,
         more: str = "",
+        outlook: Outlook | None = None,
     ) -> Self:
         """The solution that a certificate is about; `more` is added to its message."""
         far = program.distance(certificate.gap, certificate.upper)
@@ -108,6 +113,7 @@ class Solution:
             relaxation=relaxed,
             stats=stats,
             program=program,
+            outlook=outlook,
             **proved(program, certificate, tol),
         )
 
