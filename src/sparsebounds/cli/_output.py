@@ -107,15 +107,17 @@ def finite(value: Any) -> Any:
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[Report]:
-    """A spinner on standard error with the bounds so far, only where that is a terminal; a
-    sentence, once, where a search is expected to be long."""
+def spinner(what: str, *, to_the_end: bool = False) -> Iterator[Report]:
+    """A spinner on standard error with the bounds so far, only where that is a terminal.
+
+    A sentence, once, where a search that is to go on to the end is expected to be long.
+    """
     warned = False
 
     def warn(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
-        if outlook is not None and outlook.hard and not warned:
+        if to_the_end and not warned and outlook is not None and outlook.hard:
             errors.print(outlook.words)
             warned = True
 

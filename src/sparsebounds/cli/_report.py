@@ -31,6 +31,7 @@ def report_run(file: File, run: Run, certificate: File | None) -> None:
         path=path,
         folds=tried,
         origin=origin(run.reading, run.command, certificate),
+        advice=run.advice,
     )
 
 
