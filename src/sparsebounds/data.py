@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, read_only
 from sparsebounds.losses import Loss
@@ -26,6 +28,9 @@ class Data:
     names: tuple[str, ...] | None = None
     classes: tuple[Any, Any] | None = None
     """The labels that -1 and +1 stand for."""
+
+    kept: Index | None = None
+    """The rows' numbers in X, where some have weight 0."""
 
     def __post_init__(self) -> None:
         for name in ("y", "weights", "offset"):
@@ -59,7 +64,8 @@ class Data:
         matrix, names = as_matrix(X, keep)
         if feature_names is not None:
             names = check.feature_names(feature_names, matrix.shape[1])
-        return cls(matrix, response, weights, offset, names, classes)
+        kept = None if keep is None else np.flatnonzero(keep)
+        return cls(matrix, response, weights, offset, names, classes, kept)
 
     def part(self, features: Index) -> Data:
         """The same rows with these columns alone."""

@@ -44,8 +44,8 @@ from sparsebounds.program import Program
 STEEP = 100.0
 """The curvature of the steep quadratics."""
 
-INSIDE = 0.99
-"""The part of its ridge that a feature lends when it is in."""
+INSIDE = 63 / 64
+"""The part of its ridge that a feature lends at most: where it is in."""
 
 
 @dataclass(frozen=True)

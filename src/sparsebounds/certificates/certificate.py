@@ -36,6 +36,7 @@ from sparsebounds.bounds import (
     objective_up,
     widened,
 )
+from sparsebounds.certificates.row_tree import RowTree, row_tree_bound
 from sparsebounds.certificates.tree import Tree, tree_bound
 from sparsebounds.losses import Loss
 from sparsebounds.problem import Problem
@@ -90,6 +91,9 @@ class Certificate:
     The first box follows from the data and `upper` (`bounds.enclosure`).
     """
 
+    rows: RowTree | None = field(default=None, repr=False)
+    """Truncated loss: the search tree over rows that proves `lower`, in the place of `leaves`."""
+
     @classmethod
     def build(
         cls,
@@ -102,16 +106,19 @@ class Certificate:
         lower: float | None = None,
         tree: Tree | None = None,
         boxes: Sequence[Vector] = (),
+        rows: RowTree | None = None,
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
-        The proof is `tree`, or else `leaves` with their `duals`. `lower` is what it may claim
+        The proof is `tree` or `rows`, or else `leaves` with their `duals`. `lower` is what it may claim
         (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over X for
         each dual vector.
         """
         support, upper = np.flatnonzero(w), objective_up(program, w, b, wider=WIDER)
         if lower is None and tree is not None:
             lower = tree_bound(program, tree, claim=True)
+        if lower is None and rows is not None:
+            lower = row_tree_bound(program, rows, upper, claim=True)
         if lower is None:
             convex = enclosed(program, upper, boxes, WIDER)
             lower = leaf_claim(convex, duals, leaves)
@@ -133,6 +140,7 @@ class Certificate:
                 "python": platform.python_version(),
             },
             boxes=tuple(boxes),
+            rows=rows,
         )
 
     @property
@@ -185,13 +193,14 @@ class Certificate:
     def _repr_html_(self) -> str:
         problem, (n, m) = self.problem, self.shape
         size = f"l0={problem.l0}" if problem.k is None else f"at most {problem.k} nonzeros"
-        proof = f"{len(self.leaves)} sets of supports" if self.tree is None else "a search tree"
+        tree = self.tree if self.rows is None else self.rows
+        proof = f"{len(self.leaves)} sets of supports" if tree is None else "a search tree"
         return block(
             f"Certificate: {problem.loss} loss on {n} x {m} data, {size}",
             [
                 interval(self.lower, self.upper),
                 f"The model has {len(self.support)} nonzero coefficients; {proof} prove"
-                f"{'' if self.tree is None else 's'} the lower bound. "
+                f"{'' if tree is None else 's'} the lower bound. "
                 "certificate.verify(X, y) recomputes both bounds.",
                 f"data {self.fingerprint}",
             ],

@@ -21,7 +21,12 @@ from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
 from sparsebounds.certificates.certificate import Certificate, Leaf
-from sparsebounds.certificates.tree_codec import decode_tree, encode_tree
+from sparsebounds.certificates.tree_codec import (
+    decode_row_tree,
+    decode_tree,
+    encode_row_tree,
+    encode_tree,
+)
 from sparsebounds.problem import Problem
 
 FORMAT = "sparsebounds-certificate"
@@ -59,6 +64,8 @@ def encode(certificate: Certificate) -> str:
         "tree": None if certificate.tree is None else encode_tree(certificate.tree),
         "made_by": dict(certificate.made_by),
     }
+    if certificate.rows is not None:
+        document["rows"] = encode_row_tree(certificate.rows)
     if certificate.boxes:
         document["boxes"] = [_packed(dual) for dual in certificate.boxes]
     document["sha256"] = _checksum(document)
@@ -105,7 +112,8 @@ def _certificate(top: Reader) -> Certificate:
     duals = tuple(reader.vector("", n) for reader in top.items("duals"))
     leaves = tuple(_leaf(reader, m, len(duals)) for reader in top.items("leaves"))
     tree = None if top.get("tree") is None else decode_tree(top.record("tree"), n, m)
-    if not leaves and tree is None:
+    rows = decode_row_tree(top.record("rows"), n, m) if "rows" in top.content else None
+    if not leaves and tree is None and rows is None:
         raise CertificateError("leaves must not be empty where there is no tree.")
     support = model.features("support", m)
     coef = model.numbers("coef")
@@ -127,6 +135,7 @@ def _certificate(top: Reader) -> Certificate:
         tree=tree,
         made_by={key: made_by.text(key) for key in made_by.content},
         boxes=tuple(reader.vector("", n) for reader in cuts),
+        rows=rows,
     )
 
 

@@ -20,6 +20,7 @@ from sparsebounds._support.checkpoint import packed, places, unpacked
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Minorant
 from sparsebounds.certificates._reader import Reader
+from sparsebounds.certificates.row_tree import RowTree
 from sparsebounds.certificates.tree import Shift, Tree
 from sparsebounds.program import Program
 
@@ -39,8 +40,27 @@ TREE = {
     "fixed": "<i4",
 }
 MINORANT = {"factor": "<f8", "target": "<f8", "ridge": "<f8", "eta": "<f8"}
+ROWS = {
+    "kept": "<i8",
+    "cuts": "<f8",
+    "eta": "<f8",
+    "parent": "<i8",
+    "switch": "<i4",
+    "points": "<i4",
+    "scope": "<i4",
+    "counts": "<i4",
+    "support": "<i4",
+    "values": "<f8",
+    "intercept": "<f8",
+    "lent": "<i4",
+    "theta": "<f4",
+    "shares": "<f4",
+    "etas": "<f8",
+    "middles": "<f8",
+}
 SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
-"""The arrays of a tree, of its minorant and of a shift, with their types in a certificate."""
+"""The arrays of a tree, of its minorant, of a tree over rows and of a shift, with their types in a
+certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
@@ -83,6 +103,43 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         minorant = _minorant(_compressed(reader.record("minorant"), MINORANT), count)
         tree = replace(tree, minorant=minorant)
     return tree
+
+
+def encode_row_tree(tree: RowTree) -> dict[str, Any]:
+    """A tree over rows as a JSON object."""
+    sizes = {"kept_count": len(tree.kept), "cut_count": len(tree.cuts), "splits": len(tree.parent)}
+    sizes |= {"point_count": len(tree.counts), "lent_count": len(tree.etas)}
+    return sizes | _texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
+
+
+def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
+    """The tree over rows in an object, on data of n rows and m columns."""
+    count, cuts = reader.integer("kept_count", 1, m), reader.integer("cut_count", 0, MOST)
+    splits, points = reader.integer("splits", 0, MOST), reader.integer("point_count", 1, MOST)
+    lents, arrays = reader.integer("lent_count", 1, MOST), _compressed(reader, ROWS)
+    size = 1 + 2 * splits
+    counts = arrays.places("counts", points, 0, count)
+    stored = int(counts.sum())
+    if max(stored, lents * max(n, m)) > MOST:
+        raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
+    return RowTree(
+        kept=arrays.places("kept", count, 0, m - 1),
+        cuts=arrays.numbers("cuts", cuts),
+        eta=float(arrays.numbers("eta", 1)[0]),
+        parent=arrays.places("parent", splits, 0, size - 1),
+        switch=arrays.places("switch", splits, 0, count + 2 * n + cuts - 1),
+        points=arrays.places("points", size, -1, points - 1),
+        scope=arrays.places("scope", size, 0, size - 1),
+        counts=counts,
+        support=arrays.places("support", stored, 0, count - 1, np.int32),
+        values=arrays.numbers("values", stored),
+        intercept=arrays.numbers("intercept", points),
+        lent=arrays.places("lent", points, 0, lents - 1),
+        theta=arrays.numbers("theta", lents * n).reshape(lents, n),
+        shares=arrays.numbers("shares", lents * count).reshape(lents, count),
+        etas=arrays.numbers("etas", lents),
+        middles=arrays.numbers("middles", lents),
+    )
 
 
 def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sparsebounds._support.errors import InputTypeError
 from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.row_tree import row_tree_bound
 from sparsebounds.certificates.tree import TreeError, tree_bound
 from sparsebounds.losses import NONCONVEX, REGISTRY, Loss
 from sparsebounds.matrices import StandardizedMatrix, column_statistics
@@ -91,7 +92,9 @@ def verify(
     if not certificate.upper >= upper or math.isinf(certificate.upper):
         return _refused(_claims("upper", certificate.upper, upper), upper=upper)
     try:
-        if certificate.tree is None:
+        if certificate.rows is not None:
+            lower = row_tree_bound(program, certificate.rows, certificate.upper)
+        elif certificate.tree is None:
             # The level of the box is the claim: the same in every order of summation.
             convex = enclosed(program, certificate.upper, certificate.boxes)
             lower = leaf_bound(convex, certificate.duals, certificate.leaves)
@@ -176,7 +179,7 @@ def _wrong_cover(certificate: Certificate, program: Program) -> str | None:
         return "a dual vector does not have one number per row"
     if certificate.tree is not None and not program.loss.convex:
         return f"a search tree proves nothing about the {program.loss.name} loss"
-    if certificate.tree is not None:
+    if certificate.tree is not None or certificate.rows is not None:
         return None  # a tree covers every support by the way it is built, checked with its bounds
     most = free if program.k is None else min(free, program.k)
     gap = uncovered([leaf.node for leaf in certificate.leaves], free, most)

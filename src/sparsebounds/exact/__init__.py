@@ -9,6 +9,8 @@ from sparsebounds.exact.near import NearOptimal as NearOptimal
 from sparsebounds.exact.near import near_optimal as near_optimal
 from sparsebounds.exact.root import RootProof as RootProof
 from sparsebounds.exact.root import root_proof as root_proof
+from sparsebounds.exact.rows import RowSearch as RowSearch
+from sparsebounds.exact.search import EFFORT as EFFORT
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of
 
 __all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress", "proof_of"]

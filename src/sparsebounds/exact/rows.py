@@ -44,6 +44,9 @@ FAILED = 12
 ROUNDS = 8
 """Times that the rows are gone through at the root at most."""
 
+STRICT = 1e-9
+"""What a bound must exceed the best value by, relatively, to rule out best models."""
+
 NARROW = 0.25
 """Half the narrowest range of the intercept, in units of c; further ones double."""
 
@@ -123,9 +126,9 @@ class RowSearch:
     """The search on a program with the truncated loss, from a model."""
 
     def __init__(
-        self, program: Program, model: Model, eta: float, tol: float, deadline: Deadline = NEVER
+        self, program: Program, model: Model, tol: float, eta: float, deadline: Deadline = NEVER
     ) -> None:
-        """`eta` is the multiplier of the ball."""
+        """`eta` is the multiplier of the ball, and of no account without one."""
         self.whole, self.deadline, self.tol = program, deadline, tol
         self.kept = np.flatnonzero(~program.never)
         self.program = program.restricted(self.kept)
@@ -133,11 +136,17 @@ class RowSearch:
         self.eta = 0.0 if program.ball is None else eta
         level = model.value + 1e-9 * abs(model.value)
         self.bounds = RowBounds(
-            self.program, Switches(self.program.m, program.n), level, eta=eta, claim=True
+            self.program, Switches(self.program.m, program.n), level, eta=self.eta, claim=True
         )
         self.bounds.switches = Switches(self.program.m, program.n, self._cuts())
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
+        self.strict = False
+        """Whether what is decided must hold for every best model."""
+
+        self.rows = np.zeros(program.n, dtype=np.int8)
+        """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
+
         self._tried: set[bytes] = set()
         self._numbers = itertools.count()
 
@@ -145,6 +154,12 @@ class RowSearch:
     def cutoff(self) -> float:
         """A bound of at least this closes a node."""
         return self.incumbent.value - 0.99 * self.tol * self.whole.size(self.incumbent.value)
+
+    @property
+    def goal(self) -> float:
+        """A bound of at least this decides something: for every best model, at the root."""
+        upper = self.incumbent.value
+        return upper + STRICT * abs(upper) if self.strict else self.cutoff
 
     @property
     def lower(self) -> float:
@@ -159,6 +174,8 @@ class RowSearch:
         root = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
         if root is not None:
             self._push(0, root)
+            if self.open and len(self.bounds.switches.cuts):
+                self._divide()
         return root
 
     def _divide(self) -> None:
@@ -185,17 +202,29 @@ class RowSearch:
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
         try:
-            if self.open and len(self.bounds.switches.cuts) and not stop():
-                self._divide()
+            self.strict = True
             for _ in range(ROUNDS):
                 if not self.open or stop() or not self._expand(everything=True):
                     break
+            self._note_rows()
+            self.strict = False
             while self.open and not stop() and not self.deadline.late():
                 self._expand()
                 if report is not None:
                     report(self.progress())
         except KeyboardInterrupt:
             pass
+
+    def _note_rows(self) -> None:
+        """The rows on which all nodes that may hold a best model agree."""
+        upper = self.incumbent.value
+        left = [node.state for _, _, _, node in self.open]
+        left += [node.state for node in self.record.closed.values() if node.lower <= upper]
+        if left:
+            above, below = self.bounds.switches.sides(np.stack(left).T)
+            inlier = np.all((above < 0) & (below < 0), axis=1)
+            outlier = np.all((above > 0) | (below > 0), axis=1)
+            self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
 
     def progress(self) -> SearchProgress:
         """Where the search stands."""
@@ -236,7 +265,7 @@ class RowSearch:
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
         self._spend(steps)
-        return best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.cutoff)
+        return best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.goal)
 
     def _spend(self, steps: int) -> None:
         """Operations, about."""
@@ -284,7 +313,7 @@ class RowSearch:
                     best = score, make
                 if failed >= FAILED:
                     break
-            if decided and decided[-1].ways[-1].lower >= self.cutoff:
+            if decided and decided[-1].ways[-1].lower >= self.goal:
                 break
         split = None
         if best is not None and not everything and len(decided) < 2:
@@ -292,7 +321,7 @@ class RowSearch:
         children = [] if split is None else [self._improved(way) for way in split.ways]
         # What holds for the node holds for its parts.
         children = [way if way.lower > node.lower else _at(node, way.state) for way in children]
-        rest = None if decided and decided[-1].ways[-1].lower >= self.cutoff else _at(node, state)
+        rest = None if decided and decided[-1].ways[-1].lower >= self.goal else _at(node, state)
         if rest is not None and decided and split is None:
             rest = self._improved(rest, again=True)
         heapq.heappop(self.open)
@@ -311,12 +340,12 @@ class RowSearch:
         return bool(decided)
 
     def _alive(self, choice: Choice) -> list[Node]:
-        return [way for way in choice.ways if way.lower < self.cutoff]
+        return [way for way in choice.ways if way.lower < self.goal]
 
     def _pushed(self, choice: Choice, lower: float) -> Choice:
         """The same choice, with better bounds where that may leave one way only."""
         alive = sorted(self._alive(choice), key=lambda way: way.lower)
-        near = self.cutoff - NEAR * (self.cutoff - lower)
+        near = self.goal - NEAR * (self.goal - lower)
         if len(alive) < 2 or alive[1].lower < near:
             return choice
         better = {id(way): self._improved(way) for way in alive[1:]}
@@ -326,7 +355,7 @@ class RowSearch:
         """Features that a node's own point proves out."""
         features, lower = self.bounds.forced(node.state, node.w, node.b, node.lent)
         state, decided = node.state, []
-        for feature in features[(lower >= self.cutoff) & (node.w[features] == 0.0)].tolist():
+        for feature in features[(lower >= self.goal) & (node.w[features] == 0.0)].tolist():
             inside, outside = state.copy(), state.copy()
             inside[feature], outside[feature] = 1, -1
             bound = float(lower[features == feature][0])
@@ -337,7 +366,7 @@ class RowSearch:
 
     def _improved(self, way: Node, *, again: bool = False) -> Node:
         """A node at better shares, unless it is closed."""
-        if way.lower >= self.cutoff:
+        if way.lower >= self.goal:
             return way
         found = [way, self._bounded(way.state, way.w, way.b, STEPS)]
         if again:
@@ -423,7 +452,7 @@ class RowSearch:
             lower = self.bounds.bound(state, w, node.b, node.lent)
             return Node(state, w, node.b, node.lent, lower, node.value)
         self._spend(1)
-        return relaxed_node(self.bounds, state, w, node.b, node.lent, self.cutoff)
+        return relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
 
     def _holds(self, node: Node, state: States) -> bool:
         """Whether a node's own point obeys what a part of it decides about rows."""

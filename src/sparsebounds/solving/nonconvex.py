@@ -4,24 +4,30 @@ relax      the envelope's relaxation on the box that the model without features 
 model      local optima from many starts (`models.local`): a better level
 tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
            supports tried; while the lower bound rises
+rows       for the truncated loss, a search over rows and features, which proves more (`exact.rows`)
 certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
            whoever verifies makes the same boxes again
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import dual_point_at, enclosed, screen_at, tighter_box
-from sparsebounds.models import LocalSearch, as_returned
+from sparsebounds._support.validate import Exact
+from sparsebounds.bounds import RowBounds, dual_point_at, enclosed, screen_at, tighter_box
+from sparsebounds.exact import EFFORT, RowSearch
+from sparsebounds.models import LocalSearch, Model, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, dual_points, relaxation_of
-from sparsebounds.solving.proof import certificate_from, claimed_box
+from sparsebounds.solving.outliers import Outliers
+from sparsebounds.solving.proof import certificate_from, claimed_box, wide_gap, with_rows
 from sparsebounds.solving.solution import Solution, SolutionStats
 
 ROUNDS = 25
@@ -45,6 +51,10 @@ FIRST = 0.5
 
 SHARE = 0.4
 """The share of the time left that the first relaxation may take; then the search for models."""
+
+
+MOST_WORK = 1e9
+"""Products that the curvature of a node may take: no search over rows beyond them."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +109,39 @@ def tighten(
     return Tightened(convex, found, tuple(duals), tuple(bounds), steps)
 
 
+def search_rows(
+    program: Program,
+    model: Model,
+    tol: float,
+    eta: float,
+    exact: Exact,
+    node_limit: float,
+    deadline: Deadline,
+    callback: Callable[[Any], None] | None,
+) -> RowSearch | None:
+    """The search over rows for the truncated loss, as far as it goes; None where there is none."""
+    work = float(program.n) * min(program.n, program.m) * program.m
+    if not RowBounds.known(program) or program.never.all() or work > MOST_WORK:
+        return None
+    if program.ball is not None and not eta > 0.0:
+        return None
+    search = RowSearch(program, model, tol, eta, deadline)
+    if search.start() is None:
+        return None
+    if exact:
+        most = math.inf if exact is True else EFFORT
+        search.run(lambda: search.work > most or search.nodes >= node_limit, callback)
+    return search
+
+
 def solve_nonconvex(
     program: Program,
     tol: float,
     deadline: Deadline = NEVER,
     *,
-    callback: Callable[[Progress], None] | None = None,
+    exact: Exact = "auto",
+    node_limit: float = math.inf,
+    callback: Callable[[Any], None] | None = None,
 ) -> Solution:
     """`solve` for a program with a non-convex loss."""
     first_pass = program.matrix.passes
@@ -137,12 +174,29 @@ def solve_nonconvex(
         certificate = certificate_from(program, points, model, found.duals, convex)
         best = dual_point_at(convex, points[0].t, points[0].scores)
         screened = screen_at(convex, best, model.value)
+        rows = None
+        if wide_gap(program, certificate, tol) and not deadline.late():
+            eta = found.relaxed.eta
+            rows = search_rows(program, model, tol, eta, exact, node_limit, deadline, callback)
+        if rows is not None:
+            better, coef_, intercept_ = as_returned(program, rows.model())
+            if better.value < model.value:
+                model, coef, intercept = better, coef_, intercept_
+            proof = with_rows(program, model, rows.tree(), rows.lower)
+            if proof.lower > certificate.lower or model is better:
+                certificate = proof
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,
         models=models.refitted,
-        nodes=0,
+        nodes=0 if rows is None else rows.nodes,
         seconds=deadline.seconds,
         tightening=found.bounds,
     )
-    return Solution.of(program, certificate, coef, intercept, screened, found.relaxed, stats, tol)
+    unfinished = ""
+    if rows is not None and exact and rows.open:
+        unfinished = f" The search stopped with {len(rows.open)} nodes open of {rows.nodes}."
+    solution = Solution.of(
+        program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
+    )
+    return solution if rows is None else replace(solution, outliers=Outliers.of(program, rows.rows))

@@ -17,7 +17,7 @@ from sparsebounds.bounds import (
     enclosed,
     objective_up,
 )
-from sparsebounds.certificates import Certificate, Leaf, Tree, leaf_claim
+from sparsebounds.certificates import Certificate, Leaf, RowTree, Tree, leaf_claim
 from sparsebounds.exact import RootProof, root_proof
 from sparsebounds.models import Model
 from sparsebounds.program import Program
@@ -50,6 +50,11 @@ def certificate_from(
 def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certificate:
     """The certificate of a tree that may claim `lower`, with the model's upper side."""
     return Certificate.build(program, (), (), model.w, model.b, lower=lower, tree=tree)
+
+
+def with_rows(program: Program, model: Model, rows: RowTree, lower: float) -> Certificate:
+    """The certificate of a tree over rows that may claim `lower`."""
+    return Certificate.build(program, (), (), model.w, model.b, lower=lower, rows=rows)
 
 
 def wide_gap(program: Program, certificate: Certificate, tol: float) -> bool:

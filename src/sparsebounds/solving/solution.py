@@ -21,6 +21,7 @@ from sparsebounds.exact import Outlook
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
+from sparsebounds.solving.outliers import Outliers
 from sparsebounds.solving.proof import proved
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ class Solution:
 
     outlook: Outlook | None = field(default=None, repr=False)
     """How long an exact search would go on; None where none began, or it is done."""
+
+    outliers: Outliers | None = field(default=None, repr=False)
+    """Truncated loss: what is proved about the rows; None where nothing was tried."""
 
     @classmethod
     def of(

@@ -40,6 +40,7 @@ from sparsebounds.exact import (
     SearchProgress,
     proof_of,
 )
+from sparsebounds.losses import Truncated
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
@@ -110,9 +111,12 @@ def solve_program(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
     if not program.loss.convex:
-        if to_the_end:
-            program.require_convex("exact=True")
-        return solve_nonconvex(program, tol, deadline, callback=callback)
+        if to_the_end and (checkpoint is not None or not isinstance(program.loss, Truncated)):
+            program.require_convex("exact=True" if checkpoint is None else "checkpoint")
+        most_nodes = math.inf if node_limit is None else node_limit
+        return solve_nonconvex(
+            program, tol, deadline, exact=exact, node_limit=most_nodes, callback=callback
+        )
     halfway, first_pass = deadline.part(0.5), program.matrix.passes
     # Certificates need it: a pass that is over before there is anything to cut.
     with deadline.timed("scan", 1):
