@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
+from sparsebounds._support.documents import jsonable
 from sparsebounds._support.extras import library
 from sparsebounds._support.files import check_output, write_atomically
 from sparsebounds._support.printable import printable
@@ -62,17 +61,6 @@ def write(file: str | os.PathLike[str], page: Page) -> None:
     """Write the page, whole or not at all."""
     sections = tuple(section for section in page.sections if section.blocks)
     write_atomically(file, rendered(replace(page, sections=sections)))
-
-
-def jsonable(value: Any) -> Any:
-    """Lists for arrays and None for what is not finite, as JSON has no infinity."""
-    if isinstance(value, dict):
-        return {key: jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [jsonable(item) for item in value]
-    if isinstance(value, np.generic):
-        return jsonable(value.item())
-    return None if isinstance(value, float) and not np.isfinite(value) else _shown(value)
 
 
 def _shown(value: Any) -> Any:

@@ -13,7 +13,7 @@ class Cell:
     """A cell of a table: what is shown, what it is sorted by, and perhaps a bar."""
 
     text: str
-    key: float | str | None = None
+    key: float | None = None
     """None: the text. NaN sorts last."""
 
     bar: float | None = None
@@ -26,7 +26,7 @@ class Cell:
         """For the page's script."""
         if self.key is None:
             return self.text
-        return "" if isinstance(self.key, float) and math.isnan(self.key) else self.key
+        return "" if math.isnan(self.key) else self.key
 
 
 def number(value: float, digits: int = 6) -> Cell:
@@ -34,17 +34,30 @@ def number(value: float, digits: int = 6) -> Cell:
     return Cell("–" if math.isnan(value) else f"{value:.{digits}g}", float(value))
 
 
+def count(value: int) -> Cell:
+    """A whole number, all digits of it."""
+    return Cell(str(value), float(value))
+
+
 @dataclass(frozen=True)
 class Table:
-    """Columns (a title, and whether it holds numbers) and rows."""
+    """Titles of columns, and rows."""
 
-    columns: tuple[tuple[str, bool], ...]
+    titles: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     name: str = ""
     """With a name the table can be sorted and searched."""
 
     note: str = ""
     kind: Literal["table"] = "table"
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """Titles, and whether there are numbers below."""
+        return [
+            (title, any(row[j].key is not None for row in self.rows))
+            for j, title in enumerate(self.titles)
+        ]
 
 
 @dataclass(frozen=True)
