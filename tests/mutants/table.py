@@ -656,7 +656,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "tables: classes are not kept apart",
-        "tables/split.py",
+        "tables/response.py",
         "stratify=y if labels and room else None",
         "stratify=None",
         "tables/test_split.py",

@@ -33,12 +33,6 @@ def counted(counts: dict[str, int]) -> str:
     return listing(f"{name!r} ({count})" for name, count in counts.items())
 
 
-def without_missing(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The rows without a gap, and how many were left out."""
-    kept = frame.drop_nulls()
-    return kept, frame.height - kept.height
-
-
 def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impute: bool) -> None:
     """InputError where a feature, or with `impute` a column of another part, has a gap."""
     counts = missing_counts(frame)

@@ -1,4 +1,4 @@
-"""The response: a column as numbers or labels, and what a loss asks of it."""
+"""The response: a column as numbers or labels, what a loss asks of it, and rows held out by it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables.suggestions import listing
 
@@ -49,3 +50,26 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
             f"{name} is {shown} in every row: there is nothing to explain. Name another column, "
             "or add rows that differ."
         )
+
+
+def held_out(y: Any, share: float, seed: int) -> tuple[Index, Index]:
+    """(training rows, held-out rows), each in order: a seeded share of the rows.
+
+    Labels and 0/1 responses keep their proportions on each side.
+    """
+    from sklearn.model_selection import train_test_split
+
+    n = len(y)
+    count = round(share * n)
+    if not 1 <= count <= n - 2:
+        raise InputError(
+            f"--test {share:g} of {n} rows holds out {count} and leaves {n - count}; at least 1 "
+            "and 2 are needed."
+        )
+    classes, sizes = np.unique(y, return_counts=True)
+    labels = y.dtype.kind not in "fiu" or len(classes) == 2
+    room = sizes.min() >= 2 and min(count, n - count) >= len(classes)
+    train, test = train_test_split(
+        np.arange(n), test_size=count, random_state=seed, stratify=y if labels and room else None
+    )
+    return np.sort(train), np.sort(test)
