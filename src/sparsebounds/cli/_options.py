@@ -10,25 +10,28 @@ from typing import Annotated
 import typer
 
 from sparsebounds._support.errors import InputError
+from sparsebounds.cli._output import spinner, tell
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Choice, Reading, Rows, check_column, did_you_mean, split_names
+from sparsebounds.losses import NONCONVEX, REGISTRY
+from sparsebounds.tables import (
+    IMPUTATIONS,
+    Choice,
+    Reading,
+    Rows,
+    check_column,
+    did_you_mean,
+    read_table,
+    split_names,
+)
 
 DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
 """Panels of --help."""
 
 _table = partial(typer.Option, rich_help_panel=DATA)
+_problem = partial(typer.Option, rich_help_panel=PROBLEM)
 _folds = partial(typer.Option, rich_help_panel=FOLDS)
 
-
-def _losses() -> list[str]:
-    from sparsebounds.losses import NONCONVEX, REGISTRY
-
-    return [*REGISTRY, *NONCONVEX]
-
-
-def _imputations() -> list[str]:
-    return ["median", "mean"]
-
+LOSSES = (*REGISTRY, *NONCONVEX)
 
 Data = Annotated[
     Path,
@@ -98,32 +101,33 @@ class TableOptions:
         _table(
             help="Fill missing numbers with their median or mean, text with its most frequent "
             "value.",
-            autocompletion=_imputations,
+            autocompletion=lambda: list(IMPUTATIONS),
         ),
     ] = None
     test: Annotated[float | None, _table(help="Share of the rows to hold out, such as 0.2.")] = None
     seed: Annotated[int | None, _table(help="Seed of --test. Default 0.")] = None
 
-    def choice(self, base: Choice | None = None) -> Choice:
-        """What was asked, on top of what a model file says."""
+    def read(self, path: Path, base: Choice | None = None) -> Reading:
+        """The file as the options say, on top of what a model file says."""
         given = asdict(self)
         for name in ("features", "exclude", "categorical"):
             given[name] = tuple(given[name]) if given[name] else None
-        return (base or Choice()).changed(**given)
+        choice = (base or Choice()).changed(**given)
+        with spinner(f"Reading {path.name}"):
+            reading = read_table(path, choice)
+        for note in reading.notes:
+            tell(note)
+        return reading
 
 
 @dataclass(frozen=True)
 class SizeOptions:
     """How sparse the model is."""
 
-    k: Annotated[
-        int | None,
-        typer.Option("-k", help="At most this many features. Default 10.", rich_help_panel=PROBLEM),
-    ] = None
-    l0: Annotated[
-        float | None,
-        typer.Option("--l0", help="A price per feature, in place of -k.", rich_help_panel=PROBLEM),
-    ] = None
+    k: Annotated[int | None, _problem("-k", help="At most this many features. Default 10.")] = None
+    l0: Annotated[float | None, _problem("--l0", help="A price per feature, in place of -k.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
@@ -161,68 +165,44 @@ class FoldOptions:
 class ProblemOptions:
     """The problem without its data and without what makes it sparse."""
 
-    ridge: Annotated[
-        float | None,
-        typer.Option(help="Weight of |w|^2 / 2. Default 0.1.", rich_help_panel=PROBLEM),
-    ] = None
-    ball: Annotated[
-        float | None,
-        typer.Option(help="|w|^2 at most this, in place of --ridge.", rich_help_panel=PROBLEM),
-    ] = None
+    ridge: Annotated[float | None, _problem(help="Weight of |w|^2 / 2. Default 0.1.")] = None
+    ball: Annotated[float | None, _problem(help="|w|^2 at most this, in place of --ridge.")] = None
     loss: Annotated[
         str | None,
-        typer.Option(
+        _problem(
             help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ... "
             "(scale the target so that its noise is about 1).",
-            autocompletion=_losses,
-            rich_help_panel=PROBLEM,
+            autocompletion=lambda: list(LOSSES),
         ),
     ] = None
     fit_intercept: Annotated[
         bool | None,
-        typer.Option(
-            "--intercept/--no-intercept",
-            help="Default: with an intercept.",
-            rich_help_panel=PROBLEM,
-        ),
+        _problem("--intercept/--no-intercept", help="Default: with an intercept."),
     ] = None
     standardize: Annotated[
         bool | None,
-        typer.Option(
+        _problem(
             "--standardize/--no-standardize",
             help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
             "coefficients are printed in your units either way.",
-            rich_help_panel=PROBLEM,
         ),
     ] = None
-    positive: Annotated[
-        bool | None,
-        typer.Option("--positive", help="No negative coefficient.", rich_help_panel=PROBLEM),
-    ] = None
+    positive: Annotated[bool | None, _problem("--positive", help="No negative coefficient.")] = None
     always: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Features always in, uncounted: names and commas.",
-            rich_help_panel=PROBLEM,
-        ),
+        _problem(metavar="NAMES", help="Features always in, uncounted: names and commas."),
     ] = None
     never: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Features left out, but part of the data.",
-            rich_help_panel=PROBLEM,
-        ),
+        _problem(metavar="NAMES", help="Features left out, but part of the data."),
     ] = None
 
     def check(self) -> None:
         """InputError for a loss that is none."""
-        known = _losses()
-        if self.loss is not None and self.loss not in known:
+        if self.loss is not None and self.loss not in LOSSES:
             raise InputError(
-                f"--loss {self.loss!r} is not a loss; pass one of {', '.join(known)}."
-                f"{did_you_mean(self.loss, known)}"
+                f"--loss {self.loss!r} is not a loss; pass one of {', '.join(LOSSES)}."
+                f"{did_you_mean(self.loss, LOSSES)}"
             )
 
     def parameters(

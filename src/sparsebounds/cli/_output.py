@@ -6,7 +6,6 @@ Everything printed for a reader passes `printable`, and no text is read as rich'
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from sparsebounds._support.documents import jsonable
 from sparsebounds._support.printable import printable
 
 if TYPE_CHECKING:
@@ -86,24 +86,13 @@ def tell(sentence: str) -> None:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print one JSON object on one line; what is not finite is null, as JSON has no infinity."""
-    text = json.dumps(finite(document), allow_nan=False)
+    text = json.dumps(jsonable(document), allow_nan=False)
     print(text.replace("\x7f", "\\u007f"))  # the one control that json leaves as it is
 
 
 def print_csv(text: str) -> None:
     """Print a table for programs as it is, for a terminal as it can be read."""
     print(printable(text, lines=True) if sys.stdout.isatty() else text, end="")
-
-
-def finite(value: Any) -> Any:
-    """The same value, with None for every number that is not finite."""
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 @contextmanager

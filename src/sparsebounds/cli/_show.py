@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from sparsebounds._support.decimals import DIGITS, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
-from sparsebounds.cli._model import INTERCEPT, class_labels, feature
+from sparsebounds.cli._model_files import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
-from sparsebounds.solving import bounds_sentence, features_sentence
-
-if TYPE_CHECKING:
-    from sparsebounds.program import Program
-    from sparsebounds.solving import Solution
+from sparsebounds.program import Program
+from sparsebounds.solving import Solution, bounds_sentence, features_sentence
 
 
 def model_table(program: Program, solution: Solution) -> Table:

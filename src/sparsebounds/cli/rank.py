@@ -14,7 +14,6 @@ from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, plain_table, print_json, say, sentences
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._read import read
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from sparsebounds.ranks import RankBounds
 
 
-@grouped(TableOptions, SizeOptions, ProblemOptions)
+@grouped
 def rank(
     data: options.Data,
     table: TableOptions,
@@ -52,7 +51,7 @@ def rank(
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
         wanted = None if ranks is None else sizes("--ranks", ranks)
-        reading = read(data, table.choice())
+        reading = table.read(data)
         program = problem.parameters(reading, size).program(reading.train)
         wanted = chosen_ranks(program, wanted, min(program.n, program.m))
         with bar("Ranks", len(wanted)) as advance:
