@@ -664,8 +664,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "tables: an infinite number passes",
         "tables/missing.py",
-        "cs.float().abs() > LARGEST",
-        "cs.float() > LARGEST",
+        "pl.selectors.float().abs() > LARGEST",
+        "pl.selectors.float() > LARGEST",
         "tables/test_choice.py",
     ),
     # Curvature moved into the ridge, and supports that are all tried.

@@ -8,20 +8,17 @@ import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.suggestions import listing
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sparsebounds.losses import Loss
 
 
-def as_response(series: pl.Series, option: str = "--target") -> Any:
+def as_response(series: pl.Series) -> Any:
     """A column as an array: numbers, booleans, or text as labels."""
-    import polars as pl
-
     if series.dtype.is_temporal() or series.dtype.is_nested():
-        raise InputError(f"{option} {series.name!r} holds {series.dtype}; it must hold numbers.")
+        raise InputError(f"--target {series.name!r} holds {series.dtype}; it must hold numbers.")
     if series.dtype.is_decimal():
         series = series.cast(pl.Float64)
     if series.dtype == pl.Boolean or series.dtype.is_numeric():

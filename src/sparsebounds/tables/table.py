@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
@@ -15,9 +16,6 @@ from sparsebounds.tables.learn import learn
 from sparsebounds.tables.missing import not_a_number_is_missing, refuse_infinite, refuse_missing
 from sparsebounds.tables.recipe import Recipe
 from sparsebounds.tables.response import as_response, held_out
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
