@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
@@ -20,13 +20,9 @@ from rich.text import Text
 
 from sparsebounds._support.documents import jsonable
 from sparsebounds._support.printable import printable
-
-if TYPE_CHECKING:
-    from sparsebounds.exact import SearchProgress
-    from sparsebounds.paths import PathProgress
-    from sparsebounds.relaxation import Progress
-
-    Report = Callable[[Progress | SearchProgress | PathProgress], None]
+from sparsebounds.exact import SearchProgress
+from sparsebounds.paths import PathProgress
+from sparsebounds.relaxation import Progress
 
 
 class PlainConsole(Console):
@@ -96,27 +92,22 @@ def print_csv(text: str) -> None:
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[Report]:
+def spinner(what: str) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
     """A spinner on standard error with the bounds so far, only where that is a terminal; a
     sentence, once, where a search is expected to be long."""
     warned = False
+    shown = errors.status(Text(printable(f"{what} ..."))) if errors.is_terminal else None
 
-    def warn(now: Progress | SearchProgress | PathProgress) -> None:
+    def report(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
         if outlook is not None and outlook.hard and not warned:
             errors.print(outlook.words)
             warned = True
+        if shown is not None:
+            shown.update(Text(printable(f"{what}: {now.line()}, {now.seconds:.1f} s")))
 
-    if not errors.is_terminal:
-        yield warn
-        return
-    with errors.status(Text(printable(f"{what} ..."))) as status:
-
-        def report(now: Progress | SearchProgress | PathProgress) -> None:
-            warn(now)
-            status.update(Text(printable(f"{what}: {now.line()}, {now.seconds:.1f} s")))
-
+    with shown or nullcontext():
         yield report
 
 

@@ -31,7 +31,7 @@ def model_table(program: Program, solution: Solution) -> Table:
     return table
 
 
-def bounds_table(program: Program, lower: float, upper: float, relative: float) -> Table:
+def bounds_table(program: Program, lower: float, upper: float) -> Table:
     """Both bounds, beside the objective without features."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_row("objective without features", f"{program.null:.{DIGITS}g}")
@@ -56,7 +56,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     if labels is not None:
         say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
     say()
-    table = bounds_table(program, solution.lower, solution.upper, relative)
+    table = bounds_table(program, solution.lower, solution.upper)
     table.add_row("status", status_text(solution.status, tol))
     cost = f"{solution.stats.full_passes:.1f} passes over the data, {solution.stats.seconds:.2f} s"
     table.add_row("cost", cost)

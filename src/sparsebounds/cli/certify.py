@@ -71,7 +71,7 @@ def certify(
     if as_json:
         print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
     else:
-        summary = bounds_table(*sides)
+        summary = bounds_table(program, proof.lower, proof.upper)
         summary.add_row("status", status_text(status, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds.cli import _options as options
@@ -14,11 +15,7 @@ from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, plain_table, print_json, say, sentences
 from sparsebounds.cli._outputs import check_outputs
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from sparsebounds.ranks import RankBounds
+from sparsebounds.ranks import RankBounds, chosen_ranks, rank_bounds
 
 
 @grouped
@@ -45,8 +42,6 @@ def rank(
 
     Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1:10
     """
-    from sparsebounds.ranks import chosen_ranks, rank_bounds
-
     with sentences():
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
