@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
+from sparsebounds.losses import Loss
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.suggestions import listing
-
-if TYPE_CHECKING:
-    from sparsebounds.losses import Loss
 
 
 def as_response(series: pl.Series) -> Any:
