@@ -24,12 +24,9 @@ from sparsebounds.tables import (
     split_names,
 )
 
-DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
-"""Panels of --help."""
-
-_table = partial(typer.Option, None, rich_help_panel=DATA)
-_problem = partial(typer.Option, None, rich_help_panel=PROBLEM)
-_folds = partial(typer.Option, None, rich_help_panel=FOLDS)
+_table = partial(typer.Option, None, rich_help_panel="The table")
+_problem = partial(typer.Option, None, rich_help_panel="The problem")
+_folds = partial(typer.Option, None, rich_help_panel="Cross-validation")
 
 LOSSES = (*REGISTRY, *NONCONVEX)
 

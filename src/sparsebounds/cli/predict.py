@@ -81,7 +81,8 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     recipe = model.recipe or Recipe(tuple(Column(name) for name in names))
     recipe = recipe.behind(names)
     offset = None if model.choice is None else model.choice.offset
-    needed = [column.name for column in recipe.columns] + ([offset] if offset else [])
+    others = [offset] if offset else []
+    needed = [column.name for column in recipe.columns] + others
     for name in needed:
         if name not in frame.columns:
             raise InputError(
@@ -91,8 +92,7 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     count = frame.height  # a model without features needs no column
     frame = not_a_number_is_missing(frame[needed])
     refuse_infinite(frame, path)
-    unfilled = [column.name for column in recipe.columns if column.fill is None]
-    unfilled += [offset] if offset else []
+    unfilled = [column.name for column in recipe.columns if column.fill is None] + others
     usable = np.ones(count, dtype=np.bool_)
     if skip_missing and unfilled:
         for name in unfilled:

@@ -19,7 +19,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, Drawn, curve, dots, figure, plain
-from sparsebounds.report.parts import Block, Cell, Chart, Table, Text, count, number
+from sparsebounds.report.page import Block, Cell, Chart, Table, Text, count, number
 from sparsebounds.report.scores import Predicted, Scores, chance
 
 MOST_POINTS = 2000

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
-from sparsebounds.report.parts import Cell, Table, number
+from sparsebounds.report.page import Cell, Table, number
 from sparsebounds.solving import Solution
 
 MOST_FEATURES = 1000

@@ -13,7 +13,7 @@ import numpy as np
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._version import __version__
 from sparsebounds.program import Program
-from sparsebounds.report.parts import Block, Cell, Code, Section, Table, Text, count, number
+from sparsebounds.report.page import Block, Cell, Code, Section, Table, Text, count, number
 from sparsebounds.report.scores import Held, coded
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "plotly")

@@ -13,8 +13,7 @@ from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, path_band
 from sparsebounds.report.charts import band_chart, coefficients_chart, members_chart, scores_chart
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import write
-from sparsebounds.report.parts import (
+from sparsebounds.report.page import (
     Block,
     Card,
     Cell,
@@ -25,6 +24,7 @@ from sparsebounds.report.parts import (
     Text,
     count,
     number,
+    write,
 )
 from sparsebounds.report.scores import Held, fitted
 

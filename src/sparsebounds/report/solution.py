@@ -18,8 +18,7 @@ from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import write
-from sparsebounds.report.parts import (
+from sparsebounds.report.page import (
     Bar,
     Block,
     Card,
@@ -29,6 +28,7 @@ from sparsebounds.report.parts import (
     Section,
     Stretch,
     Text,
+    write,
 )
 from sparsebounds.report.scores import Held, Predicted, predictions
 from sparsebounds.solving import Solution, bounds_sentence, features_sentence
