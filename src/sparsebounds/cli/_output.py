@@ -92,16 +92,20 @@ def print_csv(text: str) -> None:
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
-    """A spinner on standard error with the bounds so far, only where that is a terminal; a
-    sentence, once, where a search is expected to be long."""
+def spinner(
+    what: str, *, to_the_end: bool = False
+) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
+    """A spinner on standard error with the bounds so far, only where that is a terminal.
+
+    A sentence, once, where a search that is to go on to the end is expected to be long.
+    """
     warned = False
     shown = errors.status(Text(printable(f"{what} ..."))) if errors.is_terminal else None
 
     def report(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
-        if outlook is not None and outlook.hard and not warned:
+        if to_the_end and not warned and outlook is not None and outlook.hard:
             errors.print(outlook.words)
             warned = True
         if shown is not None:

@@ -35,6 +35,9 @@ class Run:
     folds: Folds | None = None
     """The cross-validation that chose the parameters, if any."""
 
+    advice: tuple[str, ...] = ()
+    """What can be done about a wide gap, in sentences."""
+
     @cached_property
     def held(self) -> Held | None:
         """The rows held out, if any."""
@@ -82,6 +85,7 @@ class Run:
             "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
             "scores": self.scores or None,
             "chosen": None if self.folds is None else self.folds.tried.words,
+            "advice": self.advice,
             "nodes": solution.stats.nodes,
             "passes": float(solution.stats.full_passes),
             "seconds": solution.stats.seconds,
@@ -99,6 +103,7 @@ class Run:
             path=path_around(self.program, seconds) if folds is None else folds.path,
             folds=None if folds is None else folds.tried,
             origin=origin(self.reading, self.command, certificate),
+            advice=self.advice,
         )
 
 

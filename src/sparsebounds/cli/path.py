@@ -96,7 +96,7 @@ def path(
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
             grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
-        with spinner("Path") as report:
+        with spinner("Path", to_the_end=exact is True) as report:
 
             def callback(now: Any) -> None:
                 if not isinstance(now, Progress):  # points and searches, not every round

@@ -79,7 +79,7 @@ def solve(
                 )
             parameters = chosen.parameters
         program = parameters.program(reading.train)
-        with spinner("Solving") as callback:
+        with spinner("Solving", to_the_end=exact is True) as callback:
             solution = solve_program(
                 program,
                 tol,
@@ -88,7 +88,10 @@ def solve(
                 checkpoint=checkpoint,
                 callback=callback,
             )
-        run = Run(command_line(context), reading, parameters, program, solution, chosen)
+        with spinner("Advice"):
+            advice = solution.advice(time_limit=deadline)
+        given = command_line(context)
+        run = Run(given, reading, parameters, program, solution, chosen, advice)
     if as_json:
         print_json(run.record())
     else:
@@ -96,6 +99,8 @@ def solve(
         if chosen is not None:
             say(f"{chosen.tried.words}\n")
         show_solution(program, solution, tol)
+        if advice:
+            say(f"\n{' '.join(advice)}")
         if reading.held is not None:
             say()
             say(scores_table(run.scores, len(reading.train.y), len(reading.held.y)))

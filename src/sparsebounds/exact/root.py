@@ -51,7 +51,7 @@ def root_proof(
     """
     if not Curvature.known(program) or program.never.all() or program.matrix.entries > LARGE:
         return None
-    kept = features_left(program, relaxed, model)
+    kept = features_left(program, relaxed.point, model.value)
     count = len(kept)
     if not has_room(program, count) or (few(program, kept) and not alone):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +58,12 @@ def report_solution(
     path: Path | None = None,
     folds: Tried | None = None,
     origin: Origin | None = None,
+    advice: Sequence[str] = (),
 ) -> None:
-    """Write the report of a solution; `seen` are its `predictions`, where they are at hand."""
+    """Write the report of a solution; `seen` are its `predictions`, where they are at hand.
+
+    `advice` are sentences on a wide gap.
+    """
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
     labels = [str(i) for i in range(program.m)] if names is None else list(names)
@@ -72,7 +76,7 @@ def report_solution(
         subtitle=program.describe(),
         cards=_cards(program, solution),
         sections=(
-            _proved(program, solution, origin),
+            _proved(program, solution, origin, advice),
             Section("model", "The model", (model_table(program, solution, labels, spread),)),
             _predictions(program, seen, origin),
             _sizes(program, solution, path),
@@ -98,12 +102,11 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
     )
 
 
-def _proved(program: Program, solution: Solution, origin: Origin) -> Section:
+def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
     words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
     blocks: list[Block] = [Text(words, strong=True), *_bar(program, solution)]
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
-    if said:
-        blocks.append(Text(said))
+    blocks += [Text(words) for words in (said, " ".join(advice)) if words]
     blocks.append(
         Text(
             "The objective is the mean loss on the training rows, plus the penalty of the problem. "
