@@ -15,10 +15,10 @@ import pytest
 
 import sparsebounds as sb
 from sparsebounds.matrices import DenseMatrix, StandardizedMatrix, StoredMatrix, as_matrix, stored
-from sparsebounds.matrices.ahead import THREAD, ahead
 from sparsebounds.matrices.bits import seeded
 from sparsebounds.matrices.progress import PassProgress, heard_by
 from sparsebounds.matrices.storage import MappedStorage
+from sparsebounds.matrices.stored import THREAD, ahead
 
 N, M = 37, 23
 SMALL = 4096

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import reduce
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Mask, namespace
 from sparsebounds._support.errors import InputError
 from sparsebounds.matrices.base import Matrix
-from sparsebounds.matrices.blocks import BlockMatrix, Plan
+from sparsebounds.matrices.blocks import Along, BlockMatrix, Merge, Plan
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
@@ -89,9 +89,7 @@ class DaskMatrix(BlockMatrix):
         matrix.names = self.names
         return matrix
 
-    def fold(
-        self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
-    ) -> Iterator[tuple[int, Any]]:
+    def fold(self, plan: Plan, merge: Merge, along: Along) -> Iterator[tuple[int, Any]]:
         wanted = [
             (i, j)
             for i in range(len(self.rows))
@@ -133,8 +131,8 @@ class DaskMatrix(BlockMatrix):
     def _pass(
         self,
         plan: Plan,
-        merge: Callable[[Any, Any], Any],
-        along: Literal["rows", "columns"],
+        merge: Merge,
+        along: Along,
         wanted: list[tuple[int, int]],
         heard: Heard | None,
     ) -> list[tuple[int, Any]]:
@@ -216,9 +214,7 @@ def _nbytes(plan: Any) -> int:
     return sum(getattr(part, "nbytes", 0) for part in parts)
 
 
-def _tree(
-    graph: dict[Any, Any], name: str, at: int, keys: list[Any], merge: Callable[[Any, Any], Any]
-) -> Any:
+def _tree(graph: dict[Any, Any], name: str, at: int, keys: list[Any], merge: Merge) -> Any:
     """Add tasks that merge these keys, a few at a time; the key of the last."""
     level = 0
     while len(keys) > 1:

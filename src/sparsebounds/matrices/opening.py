@@ -14,9 +14,14 @@ from sparsebounds._support.extras import library
 from sparsebounds._support.memory import byte_count, check_room
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
-from sparsebounds.matrices.parquet import ParquetStorage
 from sparsebounds.matrices.placing import on_dask, on_device
-from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage, check_open
+from sparsebounds.matrices.storage import (
+    ChunkedStorage,
+    MappedStorage,
+    ParquetStorage,
+    Storage,
+    check_open,
+)
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
 ON_DISK = ("zarr", "h5py")

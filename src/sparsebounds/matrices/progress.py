@@ -1,4 +1,7 @@
-"""How far a pass over X is, for whoever wants to know: listeners hear of every block read."""
+"""How far a pass over X is, for whoever wants to know: listeners hear of every block read.
+
+One listener is a bar on standard error, `progress`.
+"""
 
 from __future__ import annotations
 
@@ -64,3 +67,37 @@ class Meter:
             now = PassProgress(passes, self._done, self._total, self._bytes, seconds)
             for listener in self._listeners:
                 listener(now)
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show how far each pass over X is, in a `with` block; nothing where there is no terminal.
+
+    The bar shows which pass it is, the bytes read and their number per second.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:  # a disabled bar of rich before 14.3 ends with an empty line
+        yield
+        return
+    shown = Progress(
+        TextColumn("pass {task.fields[number]:.1f}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+    )
+    with shown:
+        task = shown.add_task("", total=None, number=0.0)
+
+        def show(now: PassProgress) -> None:
+            if now.done == 1:
+                shown.reset(task)
+            whole = now.bytes * now.total // now.done
+            shown.update(task, completed=now.bytes, total=whole, number=now.passes)
+
+        with heard_by(show):
+            yield
