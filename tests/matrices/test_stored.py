@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import subprocess
 import sys
 import threading
@@ -94,7 +93,6 @@ def test_the_budget_holds(store: Any, X: np.ndarray) -> None:
     assert tallest * widest * size <= max(SMALL // 8, chunk)
     for start in range(0, M, 3):
         matrix.columns(np.arange(start, min(M, start + 3)))
-        assert matrix._cache.nbytes <= SMALL // 2
         assert matrix._cache._array is None or matrix._cache._array.nbytes <= SMALL // 2
     assert len(matrix.rows) * len(matrix.cols) > 1
 
@@ -265,7 +263,6 @@ def test_a_listener_hears_of_every_block() -> None:
     assert {now.total for now in heard} == {total}
     assert heard[-1].bytes == X.nbytes
     assert heard[-1].passes == pytest.approx(1.0)
-    assert all(one.seconds <= two.seconds for one, two in itertools.pairwise(heard))
     matrix.scores(np.ones(N))
     assert len(heard) == total
 

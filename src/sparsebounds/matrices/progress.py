@@ -5,7 +5,6 @@ One listener is a bar on standard error, `progress`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,9 +24,6 @@ class PassProgress:
     total: int
     bytes: int
     """Bytes read in this pass."""
-
-    seconds: float
-    """Seconds since it began."""
 
 
 Listener = Callable[[PassProgress], None]
@@ -52,7 +48,6 @@ class Meter:
         self._total, self._done, self._bytes = total, 0, 0
         # Those of whoever begins the pass: blocks may be counted in another thread.
         self._listeners = _listeners.get()
-        self._started = time.perf_counter()
 
     @property
     def heard(self) -> bool:
@@ -63,8 +58,7 @@ class Meter:
         """A block of so many bytes is done; `passes` is the matrix's own count."""
         self._done, self._bytes = self._done + 1, self._bytes + size
         if self._listeners:
-            seconds = time.perf_counter() - self._started
-            now = PassProgress(passes, self._done, self._total, self._bytes, seconds)
+            now = PassProgress(passes, self._done, self._total, self._bytes)
             for listener in self._listeners:
                 listener(now)
 
