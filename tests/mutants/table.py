@@ -530,7 +530,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "w = inside_ball(program, w)",
         "w = w * 1.0",
         f"{MODELS}::test_refit_is_the_best_on_its_support",
-        within="refit",
+        within="_model",
     ),
     _of(
         "refit: features always in are forgotten",
