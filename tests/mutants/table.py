@@ -530,7 +530,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "w = inside_ball(program, w)",
         "w = w * 1.0",
         f"{MODELS}::test_refit_is_the_best_on_its_support",
-        within="refit",
+        within="_model",
     ),
     _of(
         "refit: features always in are forgotten",
@@ -670,7 +670,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "tables: classes are not kept apart",
-        "tables/split.py",
+        "tables/response.py",
         "stratify=y if labels and room else None",
         "stratify=None",
         "tables/test_split.py",
@@ -678,8 +678,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "tables: an infinite number passes",
         "tables/missing.py",
-        "cs.float().abs() > LARGEST",
-        "cs.float() > LARGEST",
+        "pl.selectors.float().abs() > LARGEST",
+        "pl.selectors.float() > LARGEST",
         "tables/test_choice.py",
     ),
     # Curvature moved into the ridge, and supports that are all tried.
