@@ -14,8 +14,8 @@ it, which costs nothing within.
 So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose curvature is at least
 M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
 ridge lends the diagonal L to it, or borrows where L < 0, and what is known of the intercept,
-|b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent plane at any (w, b) lies below,
-and what is left is separable: for every support of the node
+|b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent
+plane at any (w, b) lies below, and what is left is separable: for every support of the node
 
     optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
 
@@ -154,12 +154,8 @@ class RowLoss:
         """The size of the terms that a value adds up."""
         outside = np.maximum(r - self._high, 0.0) + np.maximum(self._low - r, 0.0)
         inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) * self._open
-        return self.c**2 + inner + STEEP * np.square(outside)
-
-    def untold(self, r: Vector) -> Vector:
-        """What the loss itself exceeds l_i by at r."""
-        own = np.minimum(np.square(r), self.c**2) * 0.5
-        return np.where(self.doubt, own - self.at(r)[0], 0.0)
+        sizes: Vector = self.c**2 + inner + STEEP * np.square(outside)
+        return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,4 +397,3 @@ class RowBounds:
         np.einsum("ii->i", matrix)[:] -= self._wider * spare
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
-

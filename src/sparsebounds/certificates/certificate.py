@@ -110,9 +110,9 @@ class Certificate:
     ) -> Certificate:
         """Evaluate both sides. `w` and `b` act on the program's own columns.
 
-        The proof is `tree` or `rows`, or else `leaves` with their `duals`. `lower` is what it may claim
-        (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over X for
-        each dual vector.
+        The proof is `tree` or `rows`, or else `leaves` with their `duals`. `lower` is what it may
+        claim (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over
+        X for each dual vector.
         """
         support, upper = np.flatnonzero(w), objective_up(program, w, b, wider=WIDER)
         if lower is None and tree is not None:

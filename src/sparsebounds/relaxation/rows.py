@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -85,9 +86,14 @@ class RowPart:
         return point
 
     def metric(self, point: SmoothPoint) -> Vector:
-        squares = np.square(self.rows)
-        diagonal = squares @ self._bend(point) + self.lends
-        return np.maximum(diagonal, 1e-3 * (squares @ self._p + self.lends))
+        diagonal: Vector = self._squares @ self._bend(point) + self.lends
+        least = 1e-3 * (self._squares @ self._p + np.abs(self.lends))
+        found: Vector = np.maximum(diagonal, least)
+        return found
+
+    @cached_property
+    def _squares(self) -> Vector:
+        return np.square(self.rows)
 
     def fades(self, point: SmoothPoint) -> bool:
         return False
@@ -172,9 +178,7 @@ def relaxed_node(
     def enough(value: float, dual: float) -> bool:
         return dual - charge >= goal or value - charge < goal < math.inf
 
-    found = newton(
-        part, penalty, part.at(w, b), tight * scale, scale, most_steps=60, enough=enough
-    )
+    found = newton(part, penalty, part.at(w, b), tight * scale, scale, most_steps=60, enough=enough)
     best = np.zeros(program.m)
     best[live] = found.best.w
     lower = bounds.bound(state, best, found.best.b, lent)

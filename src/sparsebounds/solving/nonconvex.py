@@ -179,12 +179,12 @@ def solve_nonconvex(
             eta = found.relaxed.eta
             rows = search_rows(program, model, tol, eta, exact, node_limit, deadline, callback)
         if rows is not None:
-            better, coef_, intercept_ = as_returned(program, rows.model())
-            if better.value < model.value:
-                model, coef, intercept = better, coef_, intercept_
-            proof = with_rows(program, model, rows.tree(), rows.lower)
-            if proof.lower > certificate.lower or model is better:
-                certificate = proof
+            other = as_returned(program, rows.model())
+            if other[0].value < model.value:
+                model, coef, intercept = other
+                certificate = certificate_from(program, points, model, found.duals)
+            if rows.lower > certificate.lower:
+                certificate = with_rows(program, model, rows.tree(), rows.lower)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,
