@@ -264,13 +264,9 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        self._spend(steps)
-        return best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.goal)
-
-    def _spend(self, steps: int) -> None:
-        """Operations, about."""
-        n, m = self.program.n, self.program.m
-        self.work += steps * 10.0 * n * m * (min(n, m) + 10.0)
+        found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.goal)
+        self.work += 0.0 if found is None else found.work
+        return found
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
@@ -451,8 +447,9 @@ class RowSearch:
         elif self._holds(node, state):
             lower = self.bounds.bound(state, w, node.b, node.lent)
             return Node(state, w, node.b, node.lent, lower, node.value)
-        self._spend(1)
-        return relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
+        found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
+        self.work += found.work
+        return found
 
     def _holds(self, node: Node, state: States) -> bool:
         """Whether a node's own point obeys what a part of it decides about rows."""

@@ -22,6 +22,9 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 
+FLAT_INTERCEPT = 1e-10
+"""The proximal term of the intercept, relative to its curvature."""
+
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
 NOISE = 1e-14
 """Rounding error of the objective, relative to the size of its terms."""
@@ -120,7 +123,9 @@ def newton(
             cut = True
             break
         with deadline.timed("newton", size):
-            trial = newton_point(smooth, point, pattern, proximal * diagonal)
+            # Where steps are short, the intercept is held back as the features are.
+            held = proximal if proximal >= GROWN_PROXIMAL else FLAT_INTERCEPT
+            trial = newton_point(smooth, point, pattern, proximal * diagonal, held)
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -171,7 +176,11 @@ def _extended(
 
 
 def newton_point(
-    smooth: Smooth, point: SmoothPoint, pattern: Pattern, proximal: Vector
+    smooth: Smooth,
+    point: SmoothPoint,
+    pattern: Pattern,
+    proximal: Vector,
+    held: float = FLAT_INTERCEPT,
 ) -> tuple[Vector, float] | None:
     """The minimiser of the quadratic model on a piece of h; None where it is not definite.
 
@@ -186,7 +195,7 @@ def newton_point(
     right[:count] += proximal[active] * point.w[active] - pattern.linear
     if smooth.has_intercept:
         # A loss may have no curvature here at all (Huber, hinge): keep b near where it is.
-        small = 1e-10 * max(float(diagonal[-1]), 1e-300) + 1e-12
+        small = held * max(float(diagonal[-1]), 1e-300) + 1e-12
         diagonal[-1] += small
         right[-1] += small * point.b
     if pattern.direction is not None:

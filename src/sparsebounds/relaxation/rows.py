@@ -37,6 +37,9 @@ AMPLE, ENOUGH = 1e6, 4.0
 """Curvature that is as good as knowing the intercept, and what of it is enough, in units of the
 curvature of a row in doubt."""
 
+EACH = 3e5
+"""Operations that could be done in the time that a Newton step takes besides its own."""
+
 START = 0.7
 """Where the ascent begins: this part of the largest share that all rows may have."""
 
@@ -151,6 +154,9 @@ class Node:
     value: float
     """That of the relaxation, as computed."""
 
+    work: float = 0.0
+    """Operations that the relaxation took, about."""
+
     scope: int | None = None
     """The node of the tree that the bound is evaluated at: this one, or one above it."""
 
@@ -182,7 +188,9 @@ def relaxed_node(
     best = np.zeros(program.m)
     best[live] = found.best.w
     lower = bounds.bound(state, best, found.best.b, lent)
-    return Node(state, best, found.best.b, lent, lower, found.point.value + found.slopes.value)
+    value = found.point.value + found.slopes.value
+    work = (1 + found.steps) * (EACH + 2.0 * program.n * len(live) * (len(live) + 8.0))
+    return Node(state, best, found.best.b, lent, lower, value, work)
 
 
 def node_penalty(bounds: RowBounds, state: States, live: Index) -> Penalty:
@@ -251,6 +259,7 @@ def best_shares(
     if not len(x) or found is None:
         return node
     height, factor = found
+    work = node.work
     slope = ascent.slope(node, x)
     mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
     for _ in range(steps):
@@ -265,6 +274,7 @@ def best_shares(
             found = ascent.barrier(trial)
             if found is not None:
                 other = ascent.relaxed(trial, node.w, node.b)
+                work += other.work + ascent.work
                 gain = other.value + mu * found[0] - merit
                 if gain > 0.0:
                     node, x, (height, factor), moved = other, trial, found, True
@@ -275,7 +285,7 @@ def best_shares(
             best = node
         if not moved or length < 0.3 or gain < 0.1 * mu * len(x):
             mu *= SMALLER
-    return best
+    return replace(best, work=work)
 
 
 class Ascent:
@@ -295,6 +305,10 @@ class Ascent:
         nothing = Lent(np.zeros(program.n), np.zeros(program.m))
         self.doubt = np.flatnonzero(bounds.loss(state, nothing).doubt)
         self.p = program.F.p[self.doubt]
+        size = min(len(self.doubt), FULL) + len(self.opened)
+        self.work = size**3 / 3.0 + 2.0 * len(self.live) ** 2 * (program.n + len(self.live))
+        """Operations of a step, about."""
+
         self._A: Vector | None = None
         if program.fit_intercept:
             # Were the intercept known, the rows could have these shares: it need not lend more.
