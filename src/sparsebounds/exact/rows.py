@@ -147,6 +147,7 @@ class RowSearch:
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
+        self._stop: Callable[[], bool] = lambda: False
         self._tried: set[bytes] = set()
         self._numbers = itertools.count()
 
@@ -201,19 +202,34 @@ class RowSearch:
         report: Callable[[SearchProgress], None] | None = None,
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
+        self._stop = lambda: stop() or self.deadline.late()
         try:
             self.strict = True
             for _ in range(ROUNDS):
-                if not self.open or stop() or not self._expand(everything=True):
+                if self._stop() or not self._decide():
                     break
             self._note_rows()
             self.strict = False
-            while self.open and not stop() and not self.deadline.late():
+            while self.open and not self._stop():
                 self._expand()
                 if report is not None:
                     report(self.progress())
         except KeyboardInterrupt:
             pass
+
+    def _decide(self) -> bool:
+        """Decide in every open node what all its best models share; whether that was anything."""
+        waiting, done, changed = self.open, [], False
+        try:
+            while waiting and not self._stop():
+                self.open = [waiting[0]]
+                changed |= self._expand(everything=True)
+                done += self.open
+                del waiting[0]
+        finally:
+            self.open = done + waiting
+            heapq.heapify(self.open)
+        return changed
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
@@ -292,7 +308,7 @@ class RowSearch:
         for group, most in self._choices(node):
             failed = 0
             for make in group if everything else itertools.islice(group, most):
-                choice = make(state)
+                choice = None if self._stop() else make(state)
                 if choice is None:
                     continue
                 choice = self._pushed(choice, node.lower)
@@ -328,7 +344,7 @@ class RowSearch:
             self._push(last, children[-1])
         elif rest is None:
             self._push(place, decided[-1].ways[-1])
-        elif decided or everything:
+        elif decided or everything or self._stop():
             self._push(place, rest)
         else:
             # Nothing is left to decide: the bound is as high as it gets.
