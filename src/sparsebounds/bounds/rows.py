@@ -150,10 +150,14 @@ class RowLoss:
         slope: Vector = inner + STEEP * (r - np.minimum(np.maximum(r, self._low), self._high))
         return slope
 
+    def unsaturated(self, r: Vector) -> Vector:
+        """|r|, and 0 where the loss is flat."""
+        return np.where(np.abs(r) >= self._far, 0.0, np.abs(r))
+
     def sizes(self, r: Vector) -> Vector:
         """The size of the terms that a value adds up."""
         outside = np.maximum(r - self._high, 0.0) + np.maximum(self._low - r, 0.0)
-        inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) * self._open
+        inner = np.square(self.unsaturated(r)) * self._open
         sizes: Vector = self.c**2 + inner + STEEP * np.square(outside)
         return sizes
 
@@ -290,7 +294,7 @@ class RowBounds:
         # What the residual may be off by, then the slope, then the value.
         moved = off + 2.0**-50 * (np.abs(z) + abs(b) + aside) + TINY
         value, t, _ = rows.at(r)
-        slip = rows.bend * (2.0 * moved + 2.0**-46 * (np.minimum(np.abs(r), self.c) + self.c))
+        slip = rows.bend * (2.0 * moved + 2.0**-46 * (rows.unsaturated(r) + self.c))
         slip = slip + 2.0**-46 * np.abs(t)
         lost = (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * rows.sizes(r)
         lost = lost + slip * np.abs(z) + np.abs(t) * off
