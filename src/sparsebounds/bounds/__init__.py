@@ -46,6 +46,9 @@ from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
 from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.bounds.region import Region as Region
+from sparsebounds.bounds.region import leverages as leverages
+from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum
@@ -55,6 +58,7 @@ from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
 from sparsebounds.bounds.upper import null_up, objective_up
+from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program
 
 
