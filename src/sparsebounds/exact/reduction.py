@@ -64,10 +64,10 @@ def on_all(model: Model, kept: Index, m: int) -> Model:
     return replace(model, w=w)
 
 
-def features_left(program: Program, relaxed: Relaxation, model: Model) -> Index:
-    """The features that a model at least as good as this one may have."""
+def features_left(program: Program, relaxed: Relaxation, value: float) -> Index:
+    """The features that a model at least as good as this value may have."""
     forced = forced_bounds(program, relaxed.point)
-    return kept_without(program, forced.features[forced.inside > model.value])
+    return kept_without(program, forced.features[forced.inside > value])
 
 
 def few(program: Program, kept: Index) -> bool:

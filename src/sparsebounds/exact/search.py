@@ -107,7 +107,7 @@ class ExactSearch:
         """The gap that the root leaves."""
 
         if saved is None:
-            kept = features_left(program, relaxed, model)
+            kept = features_left(program, relaxed, model.value)
             require_time(program, len(kept), deadline)
             if exact is not True and not self._small(relaxed, len(kept)):
                 raise TimeUp
