@@ -193,15 +193,14 @@ def leverages(
     factor = curvature.factored(live, d, (wider + 1.0) * room)
     if factor is None:
         return None
-    scaled = curvature.centred * unit[:, None]
     inverse, failed = lapack.dtrtri(factor, lower=1)
     if failed:
         return None
-    solved = np.tril(inverse) @ scaled
+    solved = (np.tril(inverse) * unit) @ curvature.centred
     size = np.sqrt(np.einsum("ij,ij->j", solved, solved))
     if proof:
         # x = L v + r has at most the length |v| + |r| / sqrt(room), however v was found.
-        lower = np.tril(factor)
+        lower, scaled = np.tril(factor), curvature.centred * unit[:, None]
         left = np.linalg.norm(scaled - lower @ solved, axis=0)
         # Of the residual itself; of the columns, and of what they are centred by.
         slack = 4.0 * gamma(program.m + 8)

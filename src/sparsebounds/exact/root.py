@@ -43,8 +43,9 @@ what the first one proves to it."""
 NEAR, LITTLE = 0.06, 0.01
 """Parts of the gap: a level that is so near to what it proves, or proves so little, is the last."""
 
-REGIONS = 12.0
-"""Times that the curvature is formed on the way to a region, about."""
+REGIONS, ROW = 12.0, 1000.0
+"""Times that the curvature is formed on the way to a region, about; and what the loss of one row
+takes each time, in products."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,8 @@ def _at_level(
 
 def _affordable(program: Program, count: int, times: float, deadline: Deadline) -> bool:
     """Whether there is room and time for the curvature of so many features."""
-    # Forming it, so many times, and factoring it a few times.
-    work = times * float(program.n) * count**2 + 40.0 * count**3
+    # Forming it, so many times, with the losses of all rows, and factoring it a few times.
+    work = float(program.n) * (times * count**2 + (times - 1.0) * ROW) + 40.0 * count**3
     late = deadline.late(scan=4.0 * count / program.m, product=work)
     return has_room(program, count) and work <= MOST_WORK and not late
 
