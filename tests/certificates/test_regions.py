@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 import sparsebounds as sb
 from sparsebounds.bounds import Region
-from sparsebounds.certificates import Certificate
+from sparsebounds.certificates import Certificate, tree_arrays, tree_from
 from sparsebounds.certificates.codec import encode
 from sparsebounds.certificates.tree_codec import REGION, _texts
 from sparsebounds.testing import brute_force
@@ -57,13 +58,13 @@ class Proved:
     def __init__(self, name: str) -> None:
         problem = PROBLEMS[name]
         solution = sb.solve(X, exact=False, **problem)
-        self.certificate = solution.certificate
+        self.certificate, self.program = solution.certificate, solution.program
         assert self.certificate.tree is not None
         assert self.certificate.tree.minorant is not None
         self.tree, self.minorant = self.certificate.tree, self.certificate.tree.minorant
         assert self.minorant.region is not None
         self.region: Region = self.minorant.region
-        self.optimum = brute_force(solution.program).value
+        self.optimum = brute_force(self.program).value
         assert solution.relaxation.lower < solution.lower <= self.optimum
         self.y, self.more = (
             problem["y"],
@@ -96,6 +97,23 @@ def test_files(proved: Proved, tmp_path: Path) -> None:
     assert verdict.ok
     assert proved.certificate.lower <= verdict.lower <= proved.optimum
     assert not loaded.verify(X[::-1], proved.y, **proved.more).ok
+
+
+def test_checkpoints(proved: Proved) -> None:
+    arrays = tree_arrays(proved.tree, "here_")
+    found = tree_from(arrays, proved.program, "here_").minorant
+    assert found is not None
+    for name, value in vars(proved.region).items():
+        np.testing.assert_array_equal(getattr(found.region, name), value)
+    for wrong in (proved.region.bend[:-1], proved.region.bend * math.nan):
+        with pytest.raises(ValueError, match="bend"):
+            tree_from(arrays | {"here_region_bend": wrong}, proved.program, "here_")
+
+
+def test_other_storages_prove_the_claim(proved: Proved) -> None:
+    """Sums in another order: a claim leaves the room for that."""
+    for other in (np.asfortranarray(X), csc_array(X), X[:, ::-1].copy()[:, ::-1]):
+        assert proved.certificate.verify(other, proved.y, **proved.more).ok
 
 
 def forgeries(region: Region) -> Iterator[tuple[str, dict[str, Any]]]:
