@@ -35,6 +35,10 @@ exact                   Proved optima within 60 s, on 61 programs.
                         Peers: El0ps, L0BnB, OKRidge, SCIP.
                         About 60 minutes; results/exact.
 
+exact.outlook           Whether a search takes seconds, minutes or hours, told from its start.
+                        Peers: none.
+                        About 20 minutes; results/exact.outlook.
+
 paths                   Certified paths of 50 sizes, against cold solves and other paths.
                         Peers: abess, skglm.
                         About 3 minutes; results/paths.

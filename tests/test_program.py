@@ -405,6 +405,11 @@ def test_equal_problems_are_equal() -> None:
     assert hash(one.problem) == hash(two.problem)
     others = [one.with_budget(3), one.with_loss(Huber(3.0)), Program(X, y, k=2, ridge=0.1)]
     assert all(other.problem != one.problem for other in others)
+    assert one.with_ridge(2.0 * ridge).with_ridge(ridge).problem == one.problem
+    ball = Program(X, y, k=2, ball=0.5, loss=Huber(2.0), standardize=True)
+    assert ball.with_ridge(ridge).problem == one.problem
+    with pytest.raises(ValueError, match="ridge holds 0; every entry must be greater than 0"):
+        one.with_ridge(np.zeros(M))
     assert one.problem != "problem"
     again = pickle.loads(pickle.dumps(one.problem))
     assert again == one.problem

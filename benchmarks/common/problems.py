@@ -146,11 +146,14 @@ def experiment_1(loss: str = "squared", k: int | None = None, seed: int = 0) -> 
 
 
 def shared_data(name: str) -> tuple[Any, Any]:
-    """X and y of a data set that is not shipped with the code."""
+    """X and y of a data set that is not shipped with the code; the first column of a CSV is y."""
     folder = Path(os.environ.get("SPARSEBOUNDS_DATA", ROOT.parent / "shared" / "data"))
-    path = folder / f"{name}.npz"
+    path = folder / (name if name.endswith(".csv") else f"{name}.npz")
     if not path.exists():
         raise Unavailable(f"{path} is not there; name its folder in SPARSEBOUNDS_DATA")
+    if name.endswith(".csv"):
+        table = np.genfromtxt(path, delimiter=",", skip_header=1)
+        return table[:, 1:], np.where(table[:, 0] > 0.0, 1.0, -1.0)
     with np.load(path) as data:
         return np.ascontiguousarray(data["X"], float), np.asarray(data["y"], float)
 

@@ -55,32 +55,22 @@ if TYPE_CHECKING:
 
 # Public name -> the module it lives in.
 _HOME: dict[str, str] = {
-    "Program": "sparsebounds.program",
-    "lower_bound": "sparsebounds.bounds",
-    "screen": "sparsebounds.bounds",
-    "Certificate": "sparsebounds.certificates",
-    "Relaxation": "sparsebounds.relaxation",
-    "relax": "sparsebounds.relaxation",
-    "GapBounds": "sparsebounds.primalization",
-    "Primalization": "sparsebounds.primalization",
-    "gap_bounds": "sparsebounds.primalization",
-    "primalize": "sparsebounds.primalization",
-    "Solution": "sparsebounds.solving",
-    "solve": "sparsebounds.solving",
-    "certify": "sparsebounds.solving",
-    "Path": "sparsebounds.paths",
-    "path": "sparsebounds.paths",
-    "RankBounds": "sparsebounds.ranks",
-    "rank_bounds": "sparsebounds.ranks",
-    "SparseClassifier": "sparsebounds.estimators",
-    "SparseClassifierCV": "sparsebounds.estimators",
-    "SparseRegressor": "sparsebounds.estimators",
-    "SparseRegressorCV": "sparsebounds.estimators",
-    "SparseSelector": "sparsebounds.estimators",
-    "NearOptimal": "sparsebounds.exact",
-    "near_optimal": "sparsebounds.exact",
-    "open_matrix": "sparsebounds.matrices",
-    "progress": "sparsebounds.matrices",
+    name: f"sparsebounds.{home}"
+    for home, names in {
+        "program": "Program",
+        "bounds": "lower_bound screen",
+        "certificates": "Certificate",
+        "relaxation": "Relaxation relax",
+        "primalization": "GapBounds Primalization gap_bounds primalize",
+        "solving": "Solution solve certify",
+        "paths": "Path path",
+        "ranks": "RankBounds rank_bounds",
+        "estimators": "SparseClassifier SparseClassifierCV SparseRegressor SparseRegressorCV "
+        "SparseSelector",
+        "exact": "NearOptimal near_optimal",
+        "matrices": "open_matrix progress",
+    }.items()
+    for name in names.split()
 }
 
 # Public modules.

@@ -5,14 +5,13 @@
     k + ball     min F(z)                                      at most k nonzeros, |w|^2 <= ball
     l0 + ball    min F(z) + sum l0_i over the support          |w|^2 <= ball
 
-with z = Xw + b + offset, b the unpenalised intercept (optional), and F the weighted mean
-of the loss. Features in `always` are neither counted in k nor charged l0; features in
-`never` have w_i = 0; `positive` asks w_i >= 0.
+with z = Xw + b + offset, b the intercept (optional, unpenalised), F the weighted mean of the loss.
+Features in `always` are not counted in k nor charged l0; `never` asks w_i = 0, `positive` w_i >= 0.
 
-With `standardize` the problem is posed on the columns (x_j - center_j) / scale_j: scale_j
-is the weighted standard deviation and center_j the weighted mean where there is an
-intercept; without one, columns are not shifted and scale_j is the root mean square. A pair
-(center, scale) poses it on given ones, as a stored certificate does.
+With `standardize` the problem is posed on the columns (x_j - center_j) / scale_j: scale_j is the
+weighted standard deviation and center_j the weighted mean where there is an intercept; without one,
+columns are not shifted and scale_j is the root mean square. A pair (center, scale) poses it on
+given ones, as a stored certificate does.
 """
 
 from __future__ import annotations
@@ -266,8 +265,7 @@ class Program:
 
     def yardstick(self, upper: float) -> str:
         """What relative gaps are relative to, in words: the larger of two objectives."""
-        larger = abs(upper) > abs(self.null)
-        return "its objective" if larger else "the objective without features"
+        return "its objective" if abs(upper) > abs(self.null) else "the objective without features"
 
     def distance(self, gap: float, upper: float) -> str:
         """A gap in words: how far from the best possible, and of what that is a percentage."""
@@ -300,8 +298,7 @@ class Program:
 
     def _replaced(self, *, data: Data | None = None, **changes: Any) -> Program:
         """The program with other data, or with changes to its problem."""
-        problem = replace(self.problem, **changes)
-        return self._made(data or self.data, problem, self.loss, self.box)
+        return self._made(data or self.data, replace(self.problem, **changes), self.loss, self.box)
 
     def _made(self, *parts: Any, **rest: Any) -> Program:
         rest = {"ceiling": self.ceiling, "least_rounding": self._least_rounding} | rest
@@ -326,6 +323,11 @@ class Program:
     def with_price(self, l0: float) -> Program:
         """The same data, loss and size of w, with a price l0 per feature in place of k (or l0)."""
         return self._replaced(k=None, l0=check.positive_number("l0", l0))
+
+    def with_ridge(self, ridge: float | Vector) -> Program:
+        """The same data, loss and k or l0, with a ridge in place of the ball (or ridge)."""
+        ridge = check.feature_numbers("ridge", ridge, self.m, zero_allowed=False)
+        return self._replaced(ridge=ridge, ball=None)
 
     def restricted(self, features: Index) -> Program:
         """The same problem with the other features left out."""

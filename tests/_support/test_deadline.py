@@ -141,7 +141,7 @@ def test_passes_end(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     y = A[:, :8] @ np.ones(8) + rng.normal(size=30)
 
     def passes(limit: float | None) -> float:
-        program = Program(A, y, l0=0.3, ridge=0.02, loss=loss)
+        program = Program(A, y, l0=0.3, ridge=0.3, loss=loss)
         monkeypatch.setattr(_deadline, "clock", lambda: program.matrix.passes)
         began = program.matrix.passes
         solve_program(program, time_limit=limit)

@@ -16,16 +16,17 @@ from sparsebounds.program import Program
 from sparsebounds.testing import random_program
 
 
-def best_of(program: Program, state: np.ndarray) -> float:
-    """The smallest objective, rounded up, over the supports of the node, all of them refitted."""
+def values_of(program: Program, state: np.ndarray) -> dict[tuple[int, ...], float]:
+    """The objectives, rounded up, on the supports of the node, all of them refitted."""
     inside, opened = np.flatnonzero(state > 0), np.flatnonzero(state == 0)
     assert program.k is not None
     most = min(len(opened), program.k - int(np.count_nonzero(program.free[inside])))
-    best = math.inf
+    values = {}
     for more in itertools.chain(*(itertools.combinations(opened, s) for s in range(most + 1))):
-        model = refit(program, np.sort(np.append(inside, more)).astype(np.int64))
-        best = min(best, objective_up(program, model.w, model.b))
-    return best
+        support = np.sort(np.append(inside, more)).astype(np.int64)
+        model = refit(program, support)
+        values[tuple(support.tolist())] = objective_up(program, model.w, model.b)
+    return values
 
 
 def nodes(program: Program, rng: np.random.Generator) -> Any:
@@ -53,15 +54,27 @@ def tried(program: Program, *, rng: np.random.Generator, tight: bool) -> int:
             assert found.lower == claimed.lower == math.inf
             continue
         count += 1
-        optimum = best_of(program, state)
+        values = values_of(program, state)
+        optimum, scale = min(values.values()), max(abs(program.null), 1e-290)
         assert claimed.lower <= found.lower <= optimum
         assert np.all(state[found.support] >= 0)
         assert np.isin(np.flatnonzero(state > 0), found.support).all()
         assert np.count_nonzero(program.free[found.support]) <= program.k
         if tight:
-            room = 1e-9 * max(abs(optimum), abs(program.null), 1e-290)
+            room = 1e-9 * max(abs(optimum), scale)
             assert optimum - room <= claimed.lower
             assert refit(program, found.support).value <= optimum + room
+        for level in (optimum, optimum + 0.1 * scale, math.inf):
+            listed = claims.below(state, level, len(values))
+            assert listed is not None
+            rows = [tuple(np.flatnonzero(row > 0).tolist()) for row in listed[0]]
+            assert {support for support, value in values.items() if value < level} <= set(rows)
+            assert len(set(rows)) == len(rows)
+            for support, lower in zip(rows, listed[1], strict=True):
+                assert lower <= values[support]
+                assert not tight or values[support] <= min(lower, level) + 1e-9 * scale
+            assert level < math.inf or len(rows) == len(values)
+            assert claims.below(state, level, len(rows) - 1) is None
     return count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cache, partial
 from typing import get_args
 
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from tests.cases import LONG
 
-from sparsebounds.bounds import Node, bound_at, dual_point, screen, screen_at
-from sparsebounds.bounds.forcing import forced_bounds
+from sparsebounds.bounds import Node, bound_at, dual_point, screen, screen_at, widened
+from sparsebounds.bounds.forcing import forced_bounds, forced_claims
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, conic_relaxation, random_program
@@ -222,3 +223,30 @@ def test_nodes_that_have_paid_more_than_they_gain() -> None:
         assert not set(fixed.fixed_out) & set(np.flatnonzero(best.w))
         checked += len(fixed.fixed_out)
     assert checked > 50
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_claims_hold_for_other_last_digits(form: Form) -> None:
+    """Errors far larger than those of rounding, so that eta moves from feature to feature."""
+    told = 0
+    for seed in range(0, 360, 3):
+        program = instance(seed, "squared", form)
+        rng = np.random.default_rng(seed)
+        gradient = program.F.gradient(rng.normal(size=program.n))
+        point = dual_point(program, 10.0 ** rng.uniform(-2, 0) * gradient)
+        unsure = 10.0 ** rng.uniform(-12, 0, size=program.m) * np.abs(point.scores)
+        point = replace(point, radius=unsure)
+        node = Node(*np.split(rng.permutation(np.flatnonzero(program.free))[:2], 2))
+        features, inside, outside = forced_claims(program, widened(program, point), node)
+        for turn in range(4):
+            # Both scores are within the radius of the exact one.
+            moves = -np.sign(point.scores) if turn == 0 else rng.uniform(-1, 1, size=program.m)
+            scores = point.scores + 2.0 * unsure * moves
+            reach = np.where(program.positive, -scores, np.abs(scores)) + unsure
+            other = replace(point, scores=scores, reach=np.maximum(reach, 0.0))
+            found = forced_bounds(program, other, node)
+            assert np.array_equal(found.features, features)
+            assert np.all(np.minimum(found.inside, point.ceiling) >= inside)
+            assert np.all(np.minimum(found.outside, point.ceiling) >= outside)
+        told += int(np.sum(inside > np.min(inside)))
+    assert told > 20

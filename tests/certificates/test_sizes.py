@@ -150,7 +150,7 @@ def test_documents(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["support", "coef"])
 def test_long_lists_of_numbers(key: str, searched: dict[str, Any], tmp_path: Path) -> None:
-    values = [0] * 300_000 if key == "support" else [0.5] * 300_000
+    values = [0 if key == "support" else 0.5] * 100_000
     document = searched | {"model": searched["model"] | {key: values}}
     assert "model." in refusal(tmp_path / "c.json", document)
 

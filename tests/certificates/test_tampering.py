@@ -101,12 +101,8 @@ def load_error(path: Path) -> str:
 # What the checksum catches: everything.
 
 
-@pytest.mark.parametrize("name", ["plain", "priced"])
-def test_a_change_of_any_field_breaks_the_checksum(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    case, path = request.getfixturevalue(name), tmp_path / "c.json"
-    document = case.document()
+def test_a_change_of_any_field_breaks_the_checksum(priced: Any, tmp_path: Path) -> None:
+    document, path = priced.document(), tmp_path / "c.json"
     count = 0
     for what, field, changed in changes(document):
         path.write_text(json.dumps(changed), encoding="utf-8")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
-from sparsebounds.cli._output import finite
+from sparsebounds._support.documents import jsonable
 from sparsebounds.program import Program
 from sparsebounds.solving.sentences import bounds_sentence
 
@@ -58,4 +58,4 @@ def test_words_without_a_bound() -> None:
 
 def test_json_has_no_infinity() -> None:
     given = {"a": [float("inf"), 1.0], "b": {"c": float("nan")}, "d": ("x", None, True)}
-    assert finite(given) == {"a": [None, 1.0], "b": {"c": None}, "d": ["x", None, True]}
+    assert jsonable(given) == {"a": [None, 1.0], "b": {"c": None}, "d": ["x", None, True]}

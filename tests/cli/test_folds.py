@@ -41,7 +41,8 @@ def test_the_choice_is_the_estimators(invoke: Invoke, numbers: Path) -> None:
 def test_classes_prices_and_one_standard_error(invoke: Invoke, words: Path) -> None:
     common = ("solve", words, "--target", "fate", "--loss", "logistic", "--cv", 3, "--json")
     assert "l0 = 0.05" in answer(invoke(*common, "--l0s", "0.05"))["chosen"]
-    best, small = (answer(invoke(*common, "--rule", rule)) for rule in ("best", "1se"))
+    grid = ("--ks", "1:5", "--ridges", "0.1", "--rule")
+    best, small = (answer(invoke(*common, *grid, rule)) for rule in ("best", "1se"))
     assert len(small["features"]) <= len(best["features"])
     assert "k = 2" in answer(invoke(*common, "-k", 2))["chosen"]
 

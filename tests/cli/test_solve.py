@@ -352,8 +352,21 @@ def test_a_long_search_is_announced(invoke: Invoke, wide: Path) -> None:
     result = invoke("solve", wide, *options, "--json")
     assert result.exit_code == 3
     assert answer(result)["status"] == "bounded"
-    assert result.stderr.count("will hardly finish: the certified gap is what one gets") == 1
-    assert "rule of thumb" not in result.stdout
+    assert result.stderr.count("As a rule of thumb, exact search takes hours or more here") == 1
+    assert answer(result)["advice"][0].startswith("As a rule of thumb, exact search takes hours")
+
+
+def test_advice_follows_a_wide_gap(invoke: Invoke, wide: Path) -> None:
+    options = ("-k", 10, "--ridge", 0.01, "--no-exact")
+    (said,) = answer(invoke("solve", wide, *options, "--json"))["advice"]
+    assert said.startswith("With ridge=0.1 in place of 0.01 the gap would be at most ")
+    report = wide.with_name("report.html")
+    shown = invoke("solve", wide, *options, "--report", report)
+    assert said in " ".join(shown.stdout.split())
+    assert said in report.read_text()
+    narrow = invoke("solve", wide, "-k", 10, "--ridge", 1.0, "--no-exact", "--json")
+    assert answer(narrow)["rel_gap"] < 0.05
+    assert answer(narrow)["advice"] == []
 
 
 def test_checkpoints_that_cannot_be(refused: Callable[..., str], numbers: Path) -> None:

@@ -179,7 +179,7 @@ def test_groups_of_options() -> None:
     small = typer.Typer()
 
     @small.command()
-    @grouped(Pair)
+    @grouped
     def show(
         context: typer.Context,
         name: str,

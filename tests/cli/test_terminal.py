@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,10 +129,7 @@ def test_hostile_certificates(invoke: Invoke, hostile: Path, tmp_path: Path, fie
 def test_warnings_are_remarks(
     invoke: Invoke, hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import warnings
-
-    import sparsebounds.solving as home
-
+    home = sys.modules["sparsebounds.cli.solve"]
     real = home.solve_program
 
     def warning(*args: Any, **kwargs: Any) -> Any:
@@ -147,7 +145,7 @@ def test_warnings_are_remarks(
 def test_memory_errors_are_sentences(
     invoke: Invoke, hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sparsebounds.solving as home
+    home = sys.modules["sparsebounds.cli.solve"]
 
     def huge(*_: Any, **__: Any) -> Any:
         return np.zeros((2**40, 2**10))

@@ -51,7 +51,7 @@ def test_scores_are_those_of_scikit_learns_loop() -> None:
 
 
 def test_the_model_is_the_point_of_its_path_and_proved() -> None:
-    model = sb.SparseRegressorCV(cv=4, exact=False).fit(X, Y)
+    model = sb.SparseRegressorCV(cv=2, exact=False).fit(X, Y)
     assert model.path_.ks.tolist() == list(range(16))
     point = model.path_.at(model.best_k_)
     assert np.array_equal(model.coef_, point.coef)
@@ -62,7 +62,7 @@ def test_the_model_is_the_point_of_its_path_and_proved() -> None:
     assert set(np.flatnonzero(SAMPLE.coef)) <= set(np.flatnonzero(model.coef_))
     assert model.ridge_ == sb.SparseRegressor().fit(X, Y).ridge_
     # By default the model that is chosen is searched for, and proved to be the best.
-    searched = sb.SparseRegressorCV(cv=4).fit(X, Y)
+    searched = sb.SparseRegressorCV(cv=2).fit(X, Y)
     assert searched.best_k_ == model.best_k_
     assert model.lower_ <= searched.lower_ <= searched.upper_ <= model.upper_
     assert max(searched.gap_, model.gap_) <= 1e-4
@@ -75,12 +75,12 @@ def test_one_standard_error() -> None:
     assert chosen(scores, "1se") == (0, 2)
     scores[0, 0] = np.nan
     assert chosen(scores, "1se") == (0, 2)
-    best = sb.SparseRegressorCV(cv=5).fit(X, Y)
-    small = sb.SparseRegressorCV(cv=5, rule="1se").fit(X, Y)
+    best = sb.SparseRegressorCV(range(9), cv=3, exact=False).fit(X, Y)
+    small = sb.SparseRegressorCV(range(9), cv=3, exact=False, rule="1se").fit(X, Y)
     table = best.cv_results_
     top = int(np.argmax(table["mean_test_score"]))
-    folds = np.array([table[f"split{i}_test_score"][top] for i in range(5)])
-    least = folds.mean() - folds.std(ddof=1) / math.sqrt(5)
+    folds = np.array([table[f"split{i}_test_score"][top] for i in range(3)])
+    least = folds.mean() - folds.std(ddof=1) / math.sqrt(3)
     assert small.best_k_ == int(np.flatnonzero(table["mean_test_score"] >= least)[0])
     assert small.best_k_ <= best.best_k_
 

@@ -12,7 +12,7 @@ ESTIMATORS = [
     sb.SparseRegressor(),
     sb.SparseRegressor(loss="poisson"),
     sb.SparseRegressor(loss="huber", k=2, standardize=False),
-    sb.SparseRegressor(l0=0.01, ball=1.0),
+    sb.SparseRegressor(l0=0.01, ball=1.0, exact=False),  # others search
     sb.SparseClassifier(),
     sb.SparseClassifier(loss="squared_hinge", k=2),
     sb.SparseRegressorCV(ks=[1, 3], ridges=[0.1], cv=2),

@@ -101,6 +101,52 @@ def test_awkward_programs(loss: str, form: Form) -> None:
         check_list(program, sb.near_optimal(program, 0.05), 0.05, every_support(program))
 
 
+@pytest.mark.parametrize("kind", ["plain", "duplicates", "ties", "zeros", "scales"])
+@pytest.mark.parametrize("terms", [{"k": 4}, {"k": 2}, {"l0": 0.02}], ids=["k", "few", "l0"])
+def test_smaller_programs_and_leaves_lose_nothing(
+    monkeypatch: pytest.MonkeyPatch, kind: str, terms: dict[str, Any]
+) -> None:
+    """Curvature is moved into the ridge; nodes with few supports are listed at once."""
+    real, searches = Enumeration.start, []
+
+    def started(self: Enumeration, *arguments: Any) -> None:
+        searches.append(self)
+        real(self, *arguments)
+
+    monkeypatch.setattr(Enumeration, "start", started)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(20, 5)) + 0.5 * rng.normal(size=(20, 1))
+        if kind == "duplicates":
+            X[:, 3:] = X[:, :2] * [1.0, -1.0]
+        elif kind == "zeros":
+            X[:, 3] = 0.0
+        elif kind == "ties":
+            X = np.kron(np.eye(5), np.ones((4, 1)))
+        y = X @ (rng.normal(size=5) * (rng.random(5) < 0.7)) + rng.normal(size=20)
+        y = np.ones(20) if kind == "ties" else y
+        ridge: Any = 0.02
+        if kind == "scales":
+            X, ridge = X * np.logspace(-4, 4, 5), 0.02 * np.logspace(-8, 8, 5)
+        program = Program(
+            X,
+            y,
+            ridge=ridge,
+            fit_intercept=bool(seed % 2),
+            sample_weight=rng.uniform(0.5, 2.0, 20) if seed else None,
+            positive=seed == 2,
+            always=[1] if seed == 1 else None,
+            **terms,
+        )
+        values = every_support(program)
+        for eps in EPS:
+            check_list(program, sb.near_optimal(program, eps), eps, values)
+    if terms == {"k": 2}:
+        assert searches[0].nodes == searches[2].nodes == 1
+    elif kind == "plain":
+        assert all(search.reduction.minorant is not None for search in searches)
+
+
 @pytest.mark.parametrize("form", get_args(Form))
 def test_an_independent_referee_agrees(form: Form) -> None:
     program = small_program(3, "logistic", form)
@@ -143,12 +189,12 @@ def test_smaller_supports_count_and_empty_columns_do_not(rng: np.random.Generato
 @cache
 def crowded() -> Program:
     data = make_correlated(60, 20, 0.7, random_state=1)
-    return Program(data.X, data.y, k=3, ridge=0.01)
+    return Program(data.X, data.y, k=6, ridge=0.01)
 
 
 @cache
 def crowd() -> sb.NearOptimal:
-    return sb.near_optimal(crowded(), 0.05)
+    return sb.near_optimal(crowded(), 0.02)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +204,7 @@ def crowd() -> sb.NearOptimal:
 def test_limits_leave_a_list_whose_claims_hold(limits: dict[str, int], named: str) -> None:
     program = crowded()
     whole = crowd()
-    part = sb.near_optimal(program, 0.05, **limits)
+    part = sb.near_optimal(program, 0.02, **limits)
     assert whole.complete
     assert not part.complete
     assert named in part.message
@@ -175,14 +221,14 @@ def test_limits_leave_a_list_whose_claims_hold(limits: dict[str, int], named: st
 def test_a_cap_that_is_just_enough_is_no_limit() -> None:
     program = crowded()
     whole = crowd()
-    assert sb.near_optimal(program, 0.05, max_supports=len(whole)).complete
-    short = sb.near_optimal(program, 0.05, max_supports=len(whole) - 1)
+    assert sb.near_optimal(program, 0.02, max_supports=len(whole)).complete
+    short = sb.near_optimal(program, 0.02, max_supports=len(whole) - 1)
     assert not short.complete
     assert len(short) == len(whole) - 1
 
 
 def test_no_time_proves_nothing() -> None:
-    result = sb.near_optimal(crowded(), 0.05, time_limit=1e-9)
+    result = sb.near_optimal(crowded(), 0.02, time_limit=1e-9)
     assert not result.complete
     assert "time_limit" in result.message
     assert len(result) == 1
@@ -198,7 +244,7 @@ def test_ctrl_c_returns_what_is_there() -> None:
             if len(seen) == 3:
                 raise KeyboardInterrupt
 
-    result = sb.near_optimal(crowded(), 0.05, callback=press)
+    result = sb.near_optimal(crowded(), 0.02, callback=press)
     assert not result.complete
     assert "Ctrl-C" in result.message
     assert "supports, complete below" in seen[-1].line()
@@ -218,7 +264,7 @@ def test_an_interrupt_anywhere_claims_nothing_false(
         return done
 
     monkeypatch.setattr(Enumeration, place, interrupted)
-    part = sb.near_optimal(crowded(), 0.05)
+    part = sb.near_optimal(crowded(), 0.02)
     assert not part.complete
     assert part.lower <= crowd().upper
 
@@ -226,7 +272,7 @@ def test_an_interrupt_anywhere_claims_nothing_false(
 def test_depth_first_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     best_first = crowd()
     monkeypatch.setattr("sparsebounds.exact.engine.MEMORY", 0)
-    depth_first = sb.near_optimal(crowded(), 0.05)
+    depth_first = sb.near_optimal(crowded(), 0.02)
     assert depth_first.complete
     assert depth_first.supports == best_first.supports
 

@@ -97,6 +97,27 @@ def test_features_always_in_do_not_use_the_budget() -> None:
         assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
 
 
+def test_features_of_no_price_and_no_use_cost_no_digits() -> None:
+    """l0 + ball. A constant column next to an intercept has a score of 0, up to rounding."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(12, 5))
+        X[:, 0] = 1.0
+        y = X @ (rng.normal(size=5) * (rng.random(5) < 0.6)) + rng.normal(size=12)
+        program = Program(
+            X,
+            y,
+            l0=10.0 ** rng.uniform(-2, 0) * rng.integers(0, 4, size=5),
+            ball=10.0 ** rng.uniform(-1.5, 0.5),
+            fit_intercept=True,
+            always=[0] if seed % 2 else None,
+            sample_weight=rng.uniform(0.2, 2.0, size=12) if seed % 3 else None,
+        )
+        proof, optimum = searched(program, warm=True), brute_force(program).value
+        assert proof.lower <= optimum <= proof.model.value * (1.0 + 1e-12)
+        assert program.relative(proof.model.value - proof.lower, proof.model.value) <= TOL
+
+
 def test_solve_proves_what_the_relaxation_cannot() -> None:
     data = make_low_rank(random_state=0)
     plain = sb.solve(data.X, data.y, k=10, ridge=0.01, exact=False)

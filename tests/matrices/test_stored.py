@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import subprocess
 import sys
 import threading
@@ -15,10 +14,10 @@ import pytest
 
 import sparsebounds as sb
 from sparsebounds.matrices import DenseMatrix, StandardizedMatrix, StoredMatrix, as_matrix, stored
-from sparsebounds.matrices.ahead import THREAD, ahead
 from sparsebounds.matrices.bits import seeded
 from sparsebounds.matrices.progress import PassProgress, heard_by
 from sparsebounds.matrices.storage import MappedStorage
+from sparsebounds.matrices.stored import THREAD, ahead
 
 N, M = 37, 23
 SMALL = 4096
@@ -94,7 +93,6 @@ def test_the_budget_holds(store: Any, X: np.ndarray) -> None:
     assert tallest * widest * size <= max(SMALL // 8, chunk)
     for start in range(0, M, 3):
         matrix.columns(np.arange(start, min(M, start + 3)))
-        assert matrix._cache.nbytes <= SMALL // 2
         assert matrix._cache._array is None or matrix._cache._array.nbytes <= SMALL // 2
     assert len(matrix.rows) * len(matrix.cols) > 1
 
@@ -265,7 +263,6 @@ def test_a_listener_hears_of_every_block() -> None:
     assert {now.total for now in heard} == {total}
     assert heard[-1].bytes == X.nbytes
     assert heard[-1].passes == pytest.approx(1.0)
-    assert all(one.seconds <= two.seconds for one, two in itertools.pairwise(heard))
     matrix.scores(np.ones(N))
     assert len(heard) == total
 

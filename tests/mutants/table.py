@@ -212,6 +212,13 @@ MUTANTS: tuple[Mutant, ...] = (
         f"{SCREENING}::test_forced_bounds_agree_with_child_nodes",
     ),
     _of(
+        "forcing: claims know one eta",
+        "bounds/forcing.py",
+        "into = up(into + np.minimum(more, np.maximum(-gains[chosen], 0.0)))",
+        "into = up(into + 0.0 * np.minimum(more, np.maximum(-gains[chosen], 0.0)))",
+        f"{SCREENING}::test_claims_hold_for_other_last_digits[l0+ball]",
+    ),
+    _of(
         "forcing: nobody steps in",
         "bounds/forcing.py",
         "out[taken] = up(others + gains[order[budget]])",
@@ -524,7 +531,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "w = inside_ball(program, w)",
         "w = w * 1.0",
         f"{MODELS}::test_refit_is_the_best_on_its_support",
-        within="refit",
+        within="_model",
     ),
     _of(
         "refit: features always in are forgotten",
@@ -596,21 +603,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "exact/enumeration.py",
         "inside, outside = bounds.outside >= cutoff, bounds.inside >= cutoff",
         "inside, outside = bounds.inside >= cutoff, bounds.outside >= cutoff",
-        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ball]",
     ),
     _of(
         "enumeration: one feature less than allowed",
         "exact/enumeration.py",
         "full = (counted >= self.program.k)",
         "full = (counted + 1 >= self.program.k)",
-        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ball]",
     ),
     _of(
         "enumeration: open supports are forgotten",
         "exact/enumeration.py",
         "live = (bounds.lower < cutoff)",
         "live = (bounds.lower < self.incumbent.value)",
-        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ridge]",
+        f"{NEAR}::test_the_list_is_that_of_exhaustive_enumeration[squared-k+ball]",
+    ),
+    _of(
+        "enumeration: the cutoff of the larger program",
+        "exact/enumeration.py",
+        "return up(self.level - self.base)",
+        "return up(self.level)",
+        f"{NEAR}::test_smaller_programs_and_leaves_lose_nothing[k-plain]",
     ),
     _of(
         "diagonal: the trial is not curbed",
@@ -657,7 +671,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "tables: classes are not kept apart",
-        "tables/split.py",
+        "tables/response.py",
         "stratify=y if labels and room else None",
         "stratify=None",
         "tables/test_split.py",
@@ -665,8 +679,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "tables: an infinite number passes",
         "tables/missing.py",
-        "cs.float().abs() > LARGEST",
-        "cs.float() > LARGEST",
+        "pl.selectors.float().abs() > LARGEST",
+        "pl.selectors.float() > LARGEST",
         "tables/test_choice.py",
     ),
     # Curvature moved into the ridge, and supports that are all tried.
@@ -743,15 +757,22 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "exhaustion: the room on the wrong side",
         "bounds/exhaustive.py",
-        "diagonal -= (2.0 * wider + 1.0) * room",
-        "diagonal += (2.0 * wider + 1.0) * room",
+        "np.square(unit) - (2.0 * self._wider + 1.0) * room",
+        "np.square(unit) + (2.0 * self._wider + 1.0) * room",
         f"{EXHAUSTIVE}::test_the_best_is_found",
     ),
     _of(
         "exhaustion: always-in features use the budget",
         "bounds/exhaustive.py",
-        "taken = int(np.count_nonzero(program.free[inside]))",
-        "taken = len(inside)",
+        "return int(np.count_nonzero((state > 0) & self.program.free))",
+        "return int(np.count_nonzero(state > 0))",
+        f"{EXHAUSTIVE}::test_the_best_is_found",
+    ),
+    _of(
+        "exhaustion: the largest supports only",
+        "bounds/exhaustive.py",
+        "for size in range(leaf.size + 1):",
+        "for size in range(leaf.size, leaf.size + 1):",
         f"{EXHAUSTIVE}::test_the_best_is_found",
     ),
     _of(
@@ -778,8 +799,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "root: the bound is claimed without room",
         "exact/root.py",
-        "lower = tree_bound(program, tree, claim=True)",
-        "lower = tree_bound(program, tree)",
+        "nodes_bound(small, columns, tree, {}, claim=True)",
+        "nodes_bound(small, columns, tree, {}, claim=False)",
         f"{ROOT}::test_it_is_a_bound",
     ),
     # Paths.

@@ -256,7 +256,7 @@ def test_e9_the_sign_of_zeta() -> None:
     assert row.lower <= optimum <= row.upper
 
 
-@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("n", [3, 6])
 def test_e10_the_printed_upper_bound_is_n_times_too_small(n: int) -> None:
     """OPT + zeta is near l0, p** + l0 (r + 1) below 3 l0, and the optimum is n l0."""
     X = np.eye(n) + 0.01 / n
@@ -280,15 +280,15 @@ def test_purified_points_keep_their_promise(form: Form, loss: str, seed: int) ->
     exact = 1e-6 * program.null  # the promise is for the exact optimum of the relaxation
     for row in bounds.rows:
         assert row.purified <= row.purified_bound + exact
-        found = directions.purify(row.rank)
-        v, w = directions.point.v, found.w[directions.point.tied]
+        whole, _, promised = directions.purify(row.rank)
+        v, w = directions.point.v, whole[directions.point.tied]
         extra = 0 if form == "l0+ridge" else 1
         assert np.count_nonzero((w != 0) & (w != v)) <= row.rank + extra
         if program.k is None:
             assert row.purified >= optimum * (1 - 1e-12)
             assert row.upper <= row.purified
             # l0 j, or l0 (j + 1), and the movement in the other directions.
-            moved = found.bound - directions.point.value
+            moved = promised - directions.point.value
             assert moved <= 0.03 * (row.rank + extra) + _quadratic_term(directions, row.rank)
         else:
             assert row.purified_nonzero <= program.k + row.rank
@@ -302,7 +302,7 @@ def test_purified_points_keep_their_promise(form: Form, loss: str, seed: int) ->
 def _quadratic_term(directions: Directions, j: int) -> float:
     """L/2 |A (u' - u)|^2, from the point itself."""
     program, point = directions.program, directions.point
-    w = directions.purify(j).w
+    w, _, _ = directions.purify(j)
     columns = program.matrix.columns(np.arange(M))
     moved = columns @ (w - point.w)
     if program.fit_intercept:
@@ -314,9 +314,9 @@ def test_purifying_against_all_directions_is_primalization() -> None:
     for seed in range(5):
         program = posed("l0+ridge", "squared", seed)
         relaxed = relax(program, 1e-12)
-        purified = Directions(program, relaxed).purify(M)
+        purified, _, _ = Directions(program, relaxed).purify(M)
         primal = sb.primalize(program, relaxed)
-        assert program.objective(purified.w) == pytest.approx(primal.value, rel=1e-6)
+        assert program.objective(purified) == pytest.approx(primal.value, rel=1e-6)
 
 
 # The factorisation.

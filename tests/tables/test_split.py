@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables import Choice, read_table
-from sparsebounds.tables.split import held_out
+from sparsebounds.tables.response import held_out
 
 
 @given(st.integers(3, 200), st.floats(0.01, 0.99), st.integers(0, 2**32 - 1))

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import time
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from sparsebounds._support.validate import check_time_limit
@@ -93,9 +94,16 @@ class Deadline:
         other._said = [False]
         return other
 
-    def timed(self, kind: str, size: float) -> _Timed:
+    @contextmanager
+    def timed(self, kind: str, size: float) -> Iterator[None]:
         """A context that measures so many units of work."""
-        return _Timed(self._pace if self.limited else {}, kind, size)
+        began = clock()
+        yield
+        spent = clock() - began
+        if self.limited and size > 0.0 and spent >= LEAST:
+            pace, before = spent / size, self._pace.get(kind, 0.0)
+            # One slow step, on a machine that others use, is no news.
+            self._pace[kind] = min(pace, 2.0 * before) if before > 0.0 else pace
 
     def _takes(self, work: dict[str, float]) -> float:
         return sum(self._pace.get(kind, 0.0) * size for kind, size in work.items())
@@ -106,26 +114,6 @@ class Deadline:
         other.started, other.end = self.started, end
         other._pace, other._said = self._pace, self._said
         return other
-
-
-class _Timed:
-    def __init__(self, pace: dict[str, float], kind: str, size: float) -> None:
-        self._pace, self._kind, self._size = pace, kind, size
-
-    def __enter__(self) -> None:
-        self._began = clock()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        spent = clock() - self._began
-        if kind is None and self._size > 0.0 and spent >= LEAST:
-            pace, before = spent / self._size, self._pace.get(self._kind, 0.0)
-            # One slow step, on a machine that others use, is no news.
-            self._pace[self._kind] = min(pace, 2.0 * before) if before > 0.0 else pace
 
 
 Limit: TypeAlias = float | Deadline | None

@@ -1,12 +1,28 @@
-"""A JSON document read field by field: every failure names the field and what it must be."""
+"""JSON documents: made of values of any kind, and read field by field.
+
+Every failure of a reader names the field and what it must be.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
+import numpy as np
+
 from sparsebounds._support.errors import InputError
+
+
+def jsonable(value: Any) -> Any:
+    """Lists for arrays and tuples, and None for what is not finite, as JSON has no infinity."""
+    if isinstance(value, Mapping):
+        return {key: jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, np.generic):
+        return jsonable(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Document:

@@ -17,10 +17,10 @@ VARIABLE = "SPARSEBOUNDS_MEMORY"
 UNKNOWN = 4 << 30
 """The limit where the system does not say what is free."""
 
-UNITS = {"B": 1} | {
+UNITS = {"b": 1} | {
     f"{letter}{suffix}": base**power
-    for power, letter in enumerate("KMGT", start=1)
-    for suffix, base in (("B", 1000), ("iB", 1024))
+    for power, letter in enumerate("kmgt", start=1)
+    for suffix, base in (("b", 1000), ("ib", 1024))
 }
 MEMINFO = Path("/proc/meminfo")
 GROUP = Path("/sys/fs/cgroup")
@@ -49,15 +49,11 @@ def byte_count(name: str, size: Any) -> int:
     """The bytes that `size` stands for; `name` is the argument."""
     if hasattr(size, "__index__") and not isinstance(size, bool) and size > 0:
         return int(size)
-    parts = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]+)\s*", size) if isinstance(size, str) else None
-    units = {unit.lower(): factor for unit, factor in UNITS.items()}
-    try:
-        if parts is not None:
-            count = int(float(parts[1]) * units[parts[2].lower()])
-            if count > 0:
-                return count
-    except (KeyError, ValueError):
-        pass
+    parts = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", str(size), re.ASCII)
+    if parts is not None and isinstance(size, str):
+        count = int(float(parts[1]) * UNITS.get(parts[2].lower(), 0))
+        if count > 0:
+            return count
     raise InputError(
         f'{name}={size!r} is not an amount of memory: pass "2 GiB", "500 MB" or a number of bytes.'
     )

@@ -51,7 +51,7 @@ def _single(stream: IO[bytes], said: str) -> Array:
     size = os.fstat(stream.fileno()).st_size
     check_room(said, _cost(stream, size), "pass fewer rows or columns")
     stream.seek(0)
-    return _array(stream)
+    return npy.read_array(stream, allow_pickle=False)
 
 
 def _archive(stream: IO[bytes], said: str, ways: tuple[int, ...]) -> dict[str, Array]:
@@ -71,13 +71,9 @@ def _archive(stream: IO[bytes], said: str, ways: tuple[int, ...]) -> dict[str, A
         found = {}
         for member in members:
             with archive.open(member) as part:
-                found[member.filename.removesuffix(".npy")] = _array(part)
+                array = npy.read_array(part, allow_pickle=False)
+                found[member.filename.removesuffix(".npy")] = array
         return found
-
-
-def _array(stream: IO[bytes]) -> Array:
-    array: Array = npy.read_array(stream, allow_pickle=False)
-    return array
 
 
 def _cost(stream: IO[bytes], size: int) -> int:

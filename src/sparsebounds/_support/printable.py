@@ -25,7 +25,9 @@ def printable(text: str, *, lines: bool = False) -> str:
         return text
     kept = "\n" if lines else ""
     return "".join(
-        char if category(char) not in OBEYED or char in kept or _joins(text, at) else _named(char)
+        char
+        if category(char) not in OBEYED or char in kept or _joins(text, at)
+        else char.encode("unicode_escape").decode()
         for at, char in enumerate(text)
     )
 
@@ -38,7 +40,3 @@ def _joins(text: str, at: int) -> bool:
         and len(around) == 2
         and all(char > "\x7f" and category(char) not in OBEYED for char in around)
     )
-
-
-def _named(char: str) -> str:
-    return char.encode("unicode_escape").decode()

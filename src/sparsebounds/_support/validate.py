@@ -21,6 +21,16 @@ LARGEST = 1e150
 """Numbers beyond this overflow when squared."""
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def exactly_one(**arguments: Any) -> None:
     """Exactly one of the arguments is given (not None)."""
     given = [name for name, value in arguments.items() if value is not None]
@@ -34,7 +44,7 @@ def exactly_one(**arguments: Any) -> None:
 def cardinality(k: Any, among: str = "") -> int:
     """k, an entry of `among` where that is named, as an int >= 0."""
     shown = f"{among} holds {k!r}, which" if among else f"k={k!r}"
-    if isinstance(k, bool) or not isinstance(k, Integral):
+    if not is_whole(k):
         raise InputTypeError(f"{shown} must be an integer: the largest number of nonzeros.")
     if k < 0:
         raise InputError(f"{shown} is negative; pass the largest number of nonzeros, 0 or more.")
@@ -49,7 +59,7 @@ def positive_number(name: str, value: Any, *, listed: bool = False) -> float:
     if getattr(value, "ndim", None) == 0:
         value = value.item()
     shown = f"{name} holds {value!r}, which" if listed else f"{name}={value!r}"
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not is_number(value):
         raise InputTypeError(f"{shown} must be a number greater than 0.")
     number = float(value)
     if not (math.isfinite(number) and number > 0):
@@ -59,7 +69,7 @@ def positive_number(name: str, value: Any, *, listed: bool = False) -> float:
 
 def whole_number(name: str, value: Any, least: int = 0, more: str = "") -> int:
     """An int >= `least`; `more` ends the sentence."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not is_whole(value) or value < least:
         raise InputError(f"{name}={value!r} must be a whole number, {least} or more{more}.")
     return int(value)
 
@@ -73,8 +83,7 @@ def truth(name: str, value: Any) -> bool:
 
 def share(name: str, value: Any, least: float, example: str) -> float:
     """A number from `least` to below 1."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and least <= float(value) < 1.0):
+    if not (is_number(value) and least <= float(value) < 1.0):
         raise InputError(
             f"{name}={value!r} must be a number from {least:g} to below 1, such as {example}."
         )
@@ -83,7 +92,7 @@ def share(name: str, value: Any, least: float, example: str) -> float:
 
 def check_random_state(value: Any) -> None:
     """A seed: a whole number, a numpy Generator or None."""
-    seed = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    seed = is_whole(value) and int(value) >= 0
     if not seed and value is not None and not isinstance(value, np.random.Generator):
         raise InputError(
             f"random_state={value!r} must be a whole number, 0 or more, a numpy Generator or None."
@@ -92,8 +101,7 @@ def check_random_state(value: Any) -> None:
 
 def check_tolerance(tol: Any, example: str = "1e-4") -> None:
     """A tolerance is a finite number > 0."""
-    number = isinstance(tol, Real) and not isinstance(tol, bool)
-    if not (number and math.isfinite(tol) and float(tol) > 0):
+    if not (is_number(tol) and 0 < float(tol) < math.inf):
         raise InputError(f"tol={tol!r} must be a number greater than 0, such as {example}.")
 
 
@@ -111,11 +119,7 @@ def check_exact(exact: Any) -> None:
 
 def check_time_limit(time_limit: Any) -> None:
     """A time limit is None or a number of seconds > 0."""
-    if time_limit is not None and (
-        isinstance(time_limit, bool)
-        or not isinstance(time_limit, Real)
-        or not float(time_limit) > 0
-    ):
+    if time_limit is not None and not (is_number(time_limit) and float(time_limit) > 0):
         raise InputError(f"time_limit={time_limit!r} must be a number of seconds greater than 0.")
 
 
@@ -292,7 +296,7 @@ def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] |
         if feature not in names:
             raise InputError(f"{argument} names {feature!r}, which is not a column of X.")
         return names.index(feature)
-    if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, Integral):
+    if not is_whole(feature):
         raise InputTypeError(
             f"{argument} holds {feature!r}; pass column indices or names "
             "(np.flatnonzero of a mask)."

@@ -50,8 +50,13 @@ class ForcedBounds:
     """That curvature: ridge_i, or the multiplier eta of the ball."""
 
 
-def forced_bounds(program: Program, point: DualPoint, node: Node = ROOT) -> ForcedBounds:
-    """The bounds at this dual point for the open features of the node."""
+def forced_bounds(
+    program: Program, point: DualPoint, node: Node = ROOT, *, claim: bool = False
+) -> ForcedBounds:
+    """The bounds at this dual point for the open features of the node.
+
+    With `claim`, the point is a `widened` one, and the bounds allow for another eta.
+    """
     mandatory, chosen = node.masks(program)
     features = np.flatnonzero(chosen)
     budget = node.counts(program, len(features))[1] if program.l0 is None else None
@@ -67,6 +72,13 @@ def forced_bounds(program: Program, point: DualPoint, node: Node = ROOT) -> Forc
             base = up(base + up(0.5 * up(eta * program.ball)))
         into, out = _exchange(base, gains[chosen], budget)
         quadratic = into
+        if claim and program.ball is not None:
+            # Other last digits make scores and eta no larger. That lowers the gain of the best
+            # support, of which eta is the minimiser, with or without a feature. It raises what a
+            # feature gains that is not worth its price: up to that price, at most.
+            more = squares[chosen] / (2.0 * eta) * eta_slip(program, point, eta, node)
+            into = up(into + np.minimum(more, np.maximum(-gains[chosen], 0.0)))
+            into, out = (up(gain + 2.0**-43 * eta * program.ball) for gain in (into, out))
         if program.ball is not None:
             direct = _direct(program, squares, mandatory, chosen, budget)
             into, out = (np.minimum(a, b) for a, b in zip((into, out), direct, strict=True))
@@ -86,12 +98,8 @@ def forced_claims(
 
     `wide` is the dual point as `widened` returns it.
     """
-    forced, least = forced_bounds(program, wide, node), floor(program, WIDER)
+    forced, least = forced_bounds(program, wide, node, claim=True), floor(program, WIDER)
     slack = GRAIN * abs(wide.conjugate)
-    if program.ball is not None and len(forced.features):
-        # Another eta, from other last digits of the scores, is not the best one for each feature.
-        eta = float(forced.curvature[0])
-        slack += 2.0 * eta * program.ball * eta_slip(program, wide, eta)
     inside, outside = (
         np.fmax(lowered(bound) - slack, least)
         for bound in (

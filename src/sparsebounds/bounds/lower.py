@@ -112,19 +112,22 @@ def prefix_gains_up(program: Program, base: float, gains: Vector) -> Vector:
     return up(roots)
 
 
-def eta_slip(program: Program, point: DualPoint, eta: float) -> float:
+def eta_slip(program: Program, point: DualPoint, eta: float, node: Node = ROOT) -> float:
     """About how far, relatively, eta may be from what other last digits of the scores give.
 
-    The scores that eta depends on are those of features always in, or worth their price.
+    ball eta^2 is the sum of the squared scores taken. Scores taken at any eta, those of features
+    without a choice or a price, move it by what they are off by next to that sum, together. Others
+    are taken up to eta = q/(2 price), and that moves by what the score itself is off by.
     """
-    q = np.square(point.reach)
-    matter = program.always | (program.free & (q > 0.0) & (q >= eta * program.prices))
-    rest = (q > 0.0) & matter
+    q, size = np.square(point.reach), math.sqrt(program.ball or 0.0) * eta
+    mandatory, chosen = node.masks(program)
+    matter = mandatory | (chosen & (q > 0.0) & (q >= eta * program.prices))
     if program.k is not None:
-        share = norm_up(point.radius[matter]) / max(norm_up(point.reach[matter]), 1e-300)
-    else:
-        share = float(np.max(point.radius[rest] / point.reach[rest], initial=0.0))
-    return 2.0**-44 + 2.0 * share
+        size = norm_up(point.reach[matter])
+    priced = chosen & (program.prices > 0.0) & matter
+    share = norm_up(point.radius[matter & ~priced]) / max(size, 1e-300)
+    own = point.radius[priced] / point.reach[priced]
+    return 2.0**-44 + 2.0 * float(np.max(own, initial=share))
 
 
 def _largest_gain(

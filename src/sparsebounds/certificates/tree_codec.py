@@ -80,17 +80,17 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         if node in shifts:
             raise CertificateError(f"{item.path}.node has a shift already.")
         shifts[node] = shift
-    tree = replace(tree, shifts=shifts)
+    more: dict[str, Any] = {"shifts": shifts}
     if "exhausted" in reader.content:
-        tree = replace(tree, exhausted=reader.integers("exhausted", 0, tree.size - 1))
+        more["exhausted"] = reader.integers("exhausted", 0, tree.size - 1)
     if "minorant" in reader.content:
         record = reader.record("minorant")
         minorant = _minorant(_compressed(record, MINORANT), count)
         if "region" in record.content:
             region = _region(_compressed(record.record("region"), REGION), count, n)
             minorant = replace(minorant, region=region)
-        tree = replace(tree, minorant=minorant)
-    return tree
+        more["minorant"] = minorant
+    return replace(tree, **more)
 
 
 def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
@@ -127,17 +127,17 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
         held = dict(zip(SHIFT, parts, strict=True))
         sizes = len(held["support"]), len(held["shifted"])
         shifts[node] = _shift(_as_stored(held), *sizes, count)
-    tree = replace(tree, shifts=shifts)
+    more: dict[str, Any] = {"shifts": shifts}
     if f"{prefix}tree_exhausted" in arrays:
-        tree = replace(tree, exhausted=places(arrays[f"{prefix}tree_exhausted"], tree.size))
+        more["exhausted"] = places(arrays[f"{prefix}tree_exhausted"], tree.size)
     if f"{prefix}minorant_factor" in arrays:
         held = {name: arrays[f"{prefix}minorant_{name}"] for name in MINORANT}
         minorant = _minorant(_as_stored(held), count)
         if f"{prefix}region_level" in arrays:
             held = {name: arrays[f"{prefix}region_{name}"] for name in REGION}
             minorant = replace(minorant, region=_region(_as_stored(held), count, program.n))
-        tree = replace(tree, minorant=minorant)
-    return tree
+        more["minorant"] = minorant
+    return replace(tree, **more)
 
 
 def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:

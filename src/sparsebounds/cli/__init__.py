@@ -20,7 +20,6 @@ from sparsebounds.cli.verify import verify
 app = typer.Typer(
     name="sparsebounds",
     cls=Commands,
-    help="Sparse models with a proof: both bounds on the best possible model, and a certificate.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )

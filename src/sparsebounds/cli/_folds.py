@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
+from sparsebounds.paths import Path
+from sparsebounds.program import Program
+from sparsebounds.report import Tried
 from sparsebounds.tables import Rows
-
-if TYPE_CHECKING:
-    from sparsebounds.paths import Path
-    from sparsebounds.program import Program
 
 FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
 """What is tried where nothing is said."""
@@ -27,10 +26,7 @@ class Folds:
     """What cross-validation chose, and every score behind it."""
 
     parameters: Parameters
-    words: str
-    results: dict[str, Any]
-    """As scikit-learn's cv_results_."""
-
+    tried: Tried
     path: Path
     """All training rows at the chosen ridge."""
 
@@ -51,25 +47,22 @@ def chosen_by_folds(
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from sparsebounds.estimators import SparseClassifierCV, SparseRegressorCV
-    from sparsebounds.losses import get_loss
 
     assert options.cv is not None
     if table.offset is not None:
         raise InputError("--cv does not take an --offset; choose with -k or --l0 and --ridge.")
     program = parameters.program(table)
-    two = get_loss(parameters["loss"]).two_class
+    two = program.loss.two_class
     _check_count(options.cv, table.y, two)
-    splitter = StratifiedKFold if two else KFold
+    kind, splitter = (SparseClassifierCV, StratifiedKFold) if two else (SparseRegressorCV, KFold)
     grid = _grid(options, size, program)
     if parameters["ball"] is None:
-        known = problem.ridge is not None
-        tried = [problem.ridge] if known else list(RIDGES)
+        tried = RIDGES if problem.ridge is None else [problem.ridge]
         grid["ridges"] = tried if options.ridges is None else prices("--ridges", options.ridges)
     elif options.ridges is not None:
         raise InputError("Both --ball and --ridges were given; pass only one of them.")
     given = {name: parameters[name] for name in parameters.values.keys() - {"k", "l0", "ridge"}}
     given |= {"always": program.problem.always, "never": program.problem.never}
-    kind = SparseClassifierCV if two else SparseRegressorCV
     paths = len(grid.get("ridges", [None])) * options.cv + 1
     found = kind(
         **grid,
@@ -78,19 +71,17 @@ def chosen_by_folds(
         cv=splitter(options.cv, shuffle=True, random_state=seed),
         time_limit=None if time_limit is None else 0.5 * time_limit / paths,
     ).fit(table.X, table.y, sample_weight=table.weights)
-    best: dict[str, Any] = (
-        {"k": found.best_k_} if found.best_l0_ is None else {"l0": found.best_l0_}
-    )
-    if parameters["ball"] is None:
-        best["ridge"] = float(found.ridge_)
+    best = {"k": found.best_k_, "l0": found.best_l0_}
+    best |= {"ridge": float(found.ridge_)} if parameters["ball"] is None else {}
+    best = {name: value for name, value in best.items() if value is not None}
     said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
-    count = len(found.cv_results_["mean_test_score"])
+    scores, name = found.cv_results_["mean_test_score"], "accuracy" if two else "R2"
     words = (
-        f"{options.cv} folds of {len(table.y)} rows chose {said}, of {count} candidates "
-        f"({'accuracy' if two else 'R2'} {np.nanmax(found.cv_results_['mean_test_score']):.4f} at "
-        "the best of them)."
+        f"{options.cv} folds of {len(table.y)} rows chose {said}, of {len(scores)} candidates "
+        f"({name} {np.nanmax(scores):.4f} at the best of them)."
     )
-    return Folds(parameters.changed(**best), words, found.cv_results_, found.path_)
+    chosen = Tried(words, found.cv_results_, name, best)
+    return Folds(parameters.changed(**best), chosen, found.path_)
 
 
 def _check_count(folds: int, y: Vector, two: bool) -> None:

@@ -7,46 +7,31 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any
 
 
-def grouped(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Spell out, for typer, the parameters that are of one of these groups."""
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Spell out, for typer, the parameters that are groups."""
+    signature = inspect.signature(command, eval_str=True)
+    own = signature.parameters
+    groups: dict[str, Any] = {
+        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+    }
+    options = {
+        name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()
+    }
+    spelled_out: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        spelled_out += options[name].values() if name in groups else [parameter]
 
-    def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        taken = {name: p.annotation for name, p in signature.parameters.items()}
-        taken = {name: kind for name, kind in taken.items() if kind in groups}
-        parameters = []
-        for name, parameter in signature.parameters.items():
-            if name in taken:
-                parameters += _options(taken[name])
-            else:
-                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{option: given.pop(option) for option in options[name]})
+        command(**given)
 
-        @wraps(command)
-        def run(**given: Any) -> None:
-            for name, group in taken.items():
-                values = {option.name: given.pop(option.name) for option in fields(group)}
-                given[name] = group(**values)
-            command(**given)
-
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return run
-
-    return spelled_out
-
-
-def _options(group: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if option.default is MISSING else option.default,
-            annotation=hints[option.name],
-        )
-        for option in fields(group)
-    ]
+    keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in spelled_out]
+    run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
+    return run

@@ -21,28 +21,104 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 
-from sparsebounds._support.documents import Document
+from sparsebounds._support.array import Vector
+from sparsebounds._support.documents import Document, jsonable
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
-from sparsebounds.cli._model import INTERCEPT, SavedModel
-from sparsebounds.cli._output import finite
-from sparsebounds.cli._parameters import PAIRS, Parameters
+from sparsebounds.cli._parameters import PAIRS, STANDARD, Parameters
+from sparsebounds.program import Program
 from sparsebounds.tables import Choice, Recipe, check_file, load_arrays
 
 FORMAT, VERSION = "sparsebounds-model", 1
+INTERCEPT = "(intercept)"
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A linear model as a file holds it."""
+
+    features: tuple[str | int, ...] | None
+    """Where the coefficients belong; None: one coefficient a column, then perhaps an intercept."""
+
+    coef: tuple[float, ...]
+    intercept: float = 0.0
+    classes: tuple[Label, Label] | None = None
+    lower: float = math.nan
+    upper: float = math.nan
+    parameters: Parameters | None = None
+    """The problem it was fitted to; None where the file does not say."""
+
+    choice: Choice | None = None
+    recipe: Recipe | None = None
+    """How the table was read; None where the data were arrays."""
+
+    def placed(self, program: Program) -> tuple[Vector, float]:
+        """The coefficients, one per column of the program's data, and the intercept."""
+        labels = class_labels(program)
+        if self.classes is not None and labels is not None and labels != self.classes:
+            raise InputError(
+                f"The model tells {self.classes[0]!r} from {self.classes[1]!r}, but the response "
+                f"holds {labels[0]!r} and {labels[1]!r}."
+            )
+        coef = np.zeros(program.m)
+        if self.features is None:
+            if len(self.coef) not in (program.m, program.m + 1):
+                raise InputError(
+                    f"The model has {len(self.coef)} coefficients, but the data have {program.m} "
+                    "features; pass one per feature, and the intercept last if there is one."
+                )
+            coef[:] = self.coef[: program.m]
+            return coef, sum(self.coef[program.m :])
+        for feature, value in zip(self.features, self.coef, strict=True):
+            coef[column_of(feature, program.feature_names, program.m)] = value
+        return coef, self.intercept
+
+
+def class_labels(program: Program) -> tuple[Label, Label] | None:
+    """The two classes as JSON can hold them."""
+    if program.classes is None:
+        return None
+    first, second = (
+        label if isinstance(label, (str, int, float)) else str(label) for label in program.classes
+    )
+    return first, second
+
+
+def feature(program: Program, column: int) -> str | int:
+    """A feature's name, or its column number where there are no names."""
+    return column if program.feature_names is None else program.feature_names[column]
+
+
+def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
+    """The column that a model's feature names, of data with m columns."""
+    if isinstance(wanted, str) and names is not None:
+        if wanted not in names:
+            raise InputError(f"The model uses the feature {wanted!r}, which the data do not have.")
+        return names.index(wanted)
+    if isinstance(wanted, str) and not wanted.isdecimal():
+        raise InputError(
+            f"The model uses the feature {wanted!r}, but the data have no feature names; "
+            "add an array feature_names, or use a CSV."
+        )
+    if int(wanted) >= m:
+        raise InputError(f"The model uses the feature {wanted}, but the data have {m}, from 0.")
+    return int(wanted)
 
 
 def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
     """Write a model file, whole or not at all."""
-    stated = dict(parameters.values)
+    stated, table = dict(parameters.values), None
+    if model.choice is not None and model.recipe is not None:
+        table = {"choice": asdict(model.choice), "columns": model.recipe.document()}
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -53,16 +129,10 @@ def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
         "classes": model.classes,
         "bounds": {"lower": model.lower, "upper": model.upper},
         "parameters": stated,
-        "table": _table_document(model),
+        "table": table,
         "made_by": f"sparsebounds {__version__}",
     }
-    write_atomically(path, json.dumps(finite(document), indent=1, allow_nan=False) + "\n")
-
-
-def _table_document(model: SavedModel) -> dict[str, Any] | None:
-    if model.choice is None or model.recipe is None:
-        return None
-    return {"choice": asdict(model.choice), "columns": model.recipe.document()}
+    write_atomically(path, json.dumps(jsonable(document), indent=1, allow_nan=False) + "\n")
 
 
 def load_model(path: Path) -> SavedModel:
@@ -149,7 +219,11 @@ def _from_document(document: Document) -> SavedModel:
         or not all(isinstance(label, (str, int, float)) for label in classes)
     ):
         raise InputError("classes must be null or two labels.")
-    lower, upper = _bounds(document.record("bounds"))
+    bounds = document.record("bounds")
+    lower, upper = (
+        math.nan if bounds.content.get(name) is None else bounds.number(name)
+        for name in ("lower", "upper")
+    )
     choice, recipe = (None, None) if stated.get("table") is None else _table(document)
     return SavedModel(
         features=tuple(names),
@@ -164,18 +238,12 @@ def _from_document(document: Document) -> SavedModel:
     )
 
 
-def _bounds(bounds: Document) -> Iterator[float]:
-    for name in ("lower", "upper"):
-        yield math.nan if bounds.content.get(name) is None else bounds.number(name)
-
-
 def _parameters(document: Document) -> Parameters:
     part, loss = document.record("parameters"), document.get("loss")
-    known = Parameters().values
-    _refuse_others(part, known)
+    _refuse_others(part, STANDARD)
     if not isinstance(loss, str):
         raise InputError("loss must be the name of a loss.")
-    stated = {**known, **part.content, "loss": loss}
+    stated = {**STANDARD, **part.content, "loss": loss}
     for pair in PAIRS:
         if not part.content.keys().isdisjoint(pair):
             stated |= {name: part.content.get(name) for name in pair}

@@ -10,25 +10,25 @@ from typing import Annotated
 import typer
 
 from sparsebounds._support.errors import InputError
+from sparsebounds.cli._output import spinner, tell
 from sparsebounds.cli._parameters import Parameters
-from sparsebounds.tables import Choice, Reading, Rows, check_column, did_you_mean, split_names
+from sparsebounds.losses import NONCONVEX, REGISTRY
+from sparsebounds.tables import (
+    IMPUTATIONS,
+    Choice,
+    Reading,
+    Rows,
+    check_column,
+    did_you_mean,
+    read_table,
+    split_names,
+)
 
-DATA, PROBLEM, FOLDS = "The table", "The problem", "Cross-validation"
-"""Panels of --help."""
+_table = partial(typer.Option, None, rich_help_panel="The table")
+_problem = partial(typer.Option, None, rich_help_panel="The problem")
+_folds = partial(typer.Option, None, rich_help_panel="Cross-validation")
 
-_table = partial(typer.Option, rich_help_panel=DATA)
-_folds = partial(typer.Option, rich_help_panel=FOLDS)
-
-
-def _losses() -> list[str]:
-    from sparsebounds.losses import NONCONVEX, REGISTRY
-
-    return [*REGISTRY, *NONCONVEX]
-
-
-def _imputations() -> list[str]:
-    return ["median", "mean"]
-
+LOSSES = (*REGISTRY, *NONCONVEX)
 
 Data = Annotated[
     Path,
@@ -73,73 +73,58 @@ Force = Annotated[
 class TableOptions:
     """How a table becomes features and a response."""
 
-    target: Annotated[str | None, _table(help="The response's column (or array).")] = None
-    features: Annotated[
-        list[str] | None,
-        _table(
-            metavar="NAMES",
-            help="The features: names and commas, lab_* for all that begin so. Default: all.",
-        ),
-    ] = None
-    exclude: Annotated[
-        list[str] | None, _table(metavar="NAMES", help="Columns that are no features.")
-    ] = None
-    weights: Annotated[str | None, _table(help="The sample weights' column.")] = None
-    offset: Annotated[str | None, _table(help="The offset's column.")] = None
-    one_hot: Annotated[bool | None, _table("--one-hot", help="Encode every text column.")] = None
-    categorical: Annotated[
-        list[str] | None, _table(metavar="NAMES", help="Columns to encode one-hot.")
-    ] = None
-    drop_missing: Annotated[
-        bool | None, _table("--drop-missing", help="Leave out rows with missing values.")
-    ] = None
-    impute: Annotated[
-        str | None,
-        _table(
-            help="Fill missing numbers with their median or mean, text with its most frequent "
-            "value.",
-            autocompletion=_imputations,
-        ),
-    ] = None
-    test: Annotated[float | None, _table(help="Share of the rows to hold out, such as 0.2.")] = None
-    seed: Annotated[int | None, _table(help="Seed of --test. Default 0.")] = None
+    target: str | None = _table(help="The response's column (or array).")
+    features: list[str] | None = _table(
+        metavar="NAMES",
+        help="The features: names and commas, lab_* for all that begin so. Default: all.",
+    )
+    exclude: list[str] | None = _table(metavar="NAMES", help="Columns that are no features.")
+    weights: str | None = _table(help="The sample weights' column.")
+    offset: str | None = _table(help="The offset's column.")
+    one_hot: bool | None = _table("--one-hot", help="Encode every text column.")
+    categorical: list[str] | None = _table(metavar="NAMES", help="Columns to encode one-hot.")
+    drop_missing: bool | None = _table("--drop-missing", help="Leave out rows with missing values.")
+    impute: str | None = _table(
+        help="Fill missing numbers with their median or mean, text with its most frequent value.",
+        autocompletion=lambda: list(IMPUTATIONS),
+    )
+    test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
+    seed: int | None = _table(help="Seed of --test. Default 0.")
 
-    def choice(self, base: Choice | None = None) -> Choice:
-        """What was asked, on top of what a model file says."""
+    def read(self, path: Path, base: Choice | None = None) -> Reading:
+        """The file as the options say, on top of what a model file says."""
         given = asdict(self)
         for name in ("features", "exclude", "categorical"):
             given[name] = tuple(given[name]) if given[name] else None
-        return (base or Choice()).changed(**given)
+        choice = (base or Choice()).changed(**given)
+        with spinner(f"Reading {path.name}"):
+            reading = read_table(path, choice)
+        for note in reading.notes:
+            tell(note)
+        return reading
 
 
 @dataclass(frozen=True)
 class SizeOptions:
     """How sparse the model is."""
 
-    k: Annotated[
-        int | None,
-        typer.Option("-k", help="At most this many features. Default 10.", rich_help_panel=PROBLEM),
-    ] = None
-    l0: Annotated[
-        float | None,
-        typer.Option("--l0", help="A price per feature, in place of -k.", rich_help_panel=PROBLEM),
-    ] = None
+    k: int | None = _problem("-k", help="At most this many features. Default 10.")
+    l0: float | None = _problem("--l0", help="A price per feature, in place of -k.")
 
 
 @dataclass(frozen=True)
 class FoldOptions:
     """What cross-validation chooses among."""
 
-    cv: Annotated[
-        int | None, _folds(help="Folds of a cross-validation that chooses k (or l0) and the ridge.")
-    ] = None
-    ks: Annotated[str | None, _folds(help="Numbers of features to try: 1:10 or 1,2,5.")] = None
-    l0s: Annotated[str | None, _folds("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.")] = None
-    ridges: Annotated[str | None, _folds(help="Ridges to try: 0.01,0.1,1.")] = None
-    rule: Annotated[
-        str | None,
-        _folds(help="best (default), or 1se: the smallest model within a standard error of it."),
-    ] = None
+    cv: int | None = _folds(
+        help="Folds of a cross-validation that chooses k (or l0) and the ridge."
+    )
+    ks: str | None = _folds(help="Numbers of features to try: 1:10 or 1,2,5.")
+    l0s: str | None = _folds("--l0s", help="Prices to try: 1:0.001:20 or 1,0.1.")
+    ridges: str | None = _folds(help="Ridges to try: 0.01,0.1,1.")
+    rule: str | None = _folds(
+        help="best (default), or 1se: the smallest model within a standard error of it."
+    )
 
     def check(self, size: SizeOptions) -> None:
         """InputError for grids without --cv, or beside what they replace."""
@@ -161,78 +146,44 @@ class FoldOptions:
 class ProblemOptions:
     """The problem without its data and without what makes it sparse."""
 
-    ridge: Annotated[
-        float | None,
-        typer.Option(help="Weight of |w|^2 / 2. Default 0.1.", rich_help_panel=PROBLEM),
-    ] = None
-    ball: Annotated[
-        float | None,
-        typer.Option(help="|w|^2 at most this, in place of --ridge.", rich_help_panel=PROBLEM),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ... "
-            "(scale the target so that its noise is about 1).",
-            autocompletion=_losses,
-            rich_help_panel=PROBLEM,
-        ),
-    ] = None
-    fit_intercept: Annotated[
-        bool | None,
-        typer.Option(
-            "--intercept/--no-intercept",
-            help="Default: with an intercept.",
-            rich_help_panel=PROBLEM,
-        ),
-    ] = None
-    standardize: Annotated[
-        bool | None,
-        typer.Option(
-            "--standardize/--no-standardize",
-            help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
-            "coefficients are printed in your units either way.",
-            rich_help_panel=PROBLEM,
-        ),
-    ] = None
-    positive: Annotated[
-        bool | None,
-        typer.Option("--positive", help="No negative coefficient.", rich_help_panel=PROBLEM),
-    ] = None
-    always: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Features always in, uncounted: names and commas.",
-            rich_help_panel=PROBLEM,
-        ),
-    ] = None
-    never: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Features left out, but part of the data.",
-            rich_help_panel=PROBLEM,
-        ),
-    ] = None
+    ridge: float | None = _problem(help="Weight of |w|^2 / 2. Default 0.1.")
+    ball: float | None = _problem(help="|w|^2 at most this, in place of --ridge.")
+    loss: str | None = _problem(
+        help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ... (scale "
+        "the target so that its noise is about 1).",
+        autocompletion=lambda: list(LOSSES),
+    )
+    fit_intercept: bool | None = _problem(
+        "--intercept/--no-intercept", help="Default: with an intercept."
+    )
+    standardize: bool | None = _problem(
+        "--standardize/--no-standardize",
+        help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
+        "coefficients are printed in your units either way.",
+    )
+    positive: bool | None = _problem("--positive", help="No negative coefficient.")
+    always: list[str] | None = _problem(
+        metavar="NAMES", help="Features always in, uncounted: names and commas."
+    )
+    never: list[str] | None = _problem(
+        metavar="NAMES", help="Features left out, but part of the data."
+    )
 
     def check(self) -> None:
         """InputError for a loss that is none."""
-        known = _losses()
-        if self.loss is not None and self.loss not in known:
+        if self.loss is not None and self.loss not in LOSSES:
             raise InputError(
-                f"--loss {self.loss!r} is not a loss; pass one of {', '.join(known)}."
-                f"{did_you_mean(self.loss, known)}"
+                f"--loss {self.loss!r} is not a loss; pass one of {', '.join(LOSSES)}."
+                f"{did_you_mean(self.loss, LOSSES)}"
             )
 
     def parameters(
         self, reading: Reading, size: SizeOptions | None = None, base: Parameters | None = None
     ) -> Parameters:
         """What was asked, on top of what a model file says."""
-        table, path, size = reading.train, reading.path, size or SizeOptions()
-        given = asdict(size) | asdict(self)
+        given = asdict(self) | ({} if size is None else asdict(size))
         for name in ("always", "never"):
-            given[name] = _listed(f"--{name}", given[name], table, path)
+            given[name] = _listed(f"--{name}", given[name], reading.train, reading.path)
         return (base or Parameters()).changed(**given)
 
 

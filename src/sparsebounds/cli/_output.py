@@ -6,11 +6,10 @@ Everything printed for a reader passes `printable`, and no text is read as rich'
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
@@ -19,14 +18,11 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from sparsebounds._support.documents import jsonable
 from sparsebounds._support.printable import printable
-
-if TYPE_CHECKING:
-    from sparsebounds.exact import SearchProgress
-    from sparsebounds.paths import PathProgress
-    from sparsebounds.relaxation import Progress
-
-    Report = Callable[[Progress | SearchProgress | PathProgress], None]
+from sparsebounds.exact import SearchProgress
+from sparsebounds.paths import PathProgress
+from sparsebounds.relaxation import Progress
 
 
 class PlainConsole(Console):
@@ -86,7 +82,7 @@ def tell(sentence: str) -> None:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print one JSON object on one line; what is not finite is null, as JSON has no infinity."""
-    text = json.dumps(finite(document), allow_nan=False)
+    text = json.dumps(jsonable(document), allow_nan=False)
     print(text.replace("\x7f", "\\u007f"))  # the one control that json leaves as it is
 
 
@@ -95,39 +91,27 @@ def print_csv(text: str) -> None:
     print(printable(text, lines=True) if sys.stdout.isatty() else text, end="")
 
 
-def finite(value: Any) -> Any:
-    """The same value, with None for every number that is not finite."""
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
 @contextmanager
-def spinner(what: str) -> Iterator[Report]:
-    """A spinner on standard error with the bounds so far, only where that is a terminal; a
-    sentence, once, where a search is expected to be long."""
-    warned = False
+def spinner(
+    what: str, *, to_the_end: bool = False
+) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
+    """A spinner on standard error with the bounds so far, only where that is a terminal.
 
-    def warn(now: Progress | SearchProgress | PathProgress) -> None:
+    A sentence, once, where a search that is to go on to the end is expected to be long.
+    """
+    warned = False
+    shown = errors.status(Text(printable(f"{what} ..."))) if errors.is_terminal else None
+
+    def report(now: Progress | SearchProgress | PathProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
-        if outlook is not None and outlook.hard and not warned:
+        if to_the_end and not warned and outlook is not None and outlook.hard:
             errors.print(outlook.words)
             warned = True
+        if shown is not None:
+            shown.update(Text(printable(f"{what}: {now.line()}, {now.seconds:.1f} s")))
 
-    if not errors.is_terminal:
-        yield warn
-        return
-    with errors.status(Text(printable(f"{what} ..."))) as status:
-
-        def report(now: Progress | SearchProgress | PathProgress) -> None:
-            warn(now)
-            status.update(Text(printable(f"{what}: {now.line()}, {now.seconds:.1f} s")))
-
+    with shown or nullcontext():
         yield report
 
 

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.errors import InputError
+from sparsebounds.arguments import DEFAULTS, DataArguments
+from sparsebounds.losses import get_loss
+from sparsebounds.program import Program
 from sparsebounds.tables import Rows, check_response
-
-if TYPE_CHECKING:
-    from sparsebounds.program import Program
 
 OWN = {"k": 10, "ridge": 0.1, "fit_intercept": True, "standardize": True, "always": (), "never": ()}
 """Where the defaults of the command line are not those of the library."""
 
+STANDARD: dict[str, Any] = {
+    name: value
+    for name, value in (DEFAULTS | OWN).items()
+    if name not in DataArguments.__annotations__
+}
+
 PAIRS = (("k", "l0"), ("ridge", "ball"))
 """Of two, one is given."""
-
-
-def _defaults() -> dict[str, Any]:
-    from sparsebounds.arguments import DEFAULTS, DataArguments
-
-    every = DEFAULTS | OWN
-    return {name: every[name] for name in every if name not in DataArguments.__annotations__}
 
 
 @dataclass(frozen=True)
 class Parameters:
     """The arguments of a program that are not data, by name."""
 
-    values: dict[str, Any] = field(default_factory=_defaults)
+    values: dict[str, Any] = field(default_factory=STANDARD.copy)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -44,18 +43,11 @@ class Parameters:
 
     def program(self, table: Rows) -> Program:
         """The problem on these data."""
-        from sparsebounds.losses import get_loss
-        from sparsebounds.program import Program
-
         if len(table.y) == 1:
             raise InputError("The data have one row; a model needs two or more.")
         explained = self["fit_intercept"] and table.offset is None
-        check_response(
-            table.y,
-            f"The target {table.target!r}",
-            get_loss(self["loss"]),
-            constant_allowed=not explained,
-        )
+        name, loss = f"The target {table.target!r}", get_loss(self["loss"])
+        check_response(table.y, name, loss, constant_allowed=not explained)
         return Program(
             table.X,
             table.y,

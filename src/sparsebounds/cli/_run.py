@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from sparsebounds.cli._folds import Folds
-from sparsebounds.cli._model import SavedModel, class_labels, feature
+from sparsebounds.cli._model_files import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
-from sparsebounds.report import Held, Predicted, Scores, predictions
-from sparsebounds.tables import Reading
-
-if TYPE_CHECKING:
-    from sparsebounds.program import Program
-    from sparsebounds.solving import Solution
+from sparsebounds.paths import path_around
+from sparsebounds.program import Program
+from sparsebounds.report import Held, Origin, Predicted, Scores, predictions, report_solution
+from sparsebounds.solving import Solution
+from sparsebounds.tables import Choice, Reading
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Run:
     """The command line, as it can be typed again."""
 
     reading: Reading
-    """Training rows (names, X, y, weights, offset), rows held out, and how columns became X."""
-
     parameters: Parameters
     program: Program
     solution: Solution
-    tol: float
     folds: Folds | None = None
     """The cross-validation that chose the parameters, if any."""
+
+    advice: tuple[str, ...] = ()
+    """What can be done about a wide gap, in sentences."""
 
     @cached_property
     def held(self) -> Held | None:
@@ -84,17 +84,61 @@ class Run:
             "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
             "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
             "scores": self.scores or None,
-            "chosen": None if self.folds is None else self.folds.words,
+            "chosen": None if self.folds is None else self.folds.tried.words,
+            "advice": self.advice,
             "nodes": solution.stats.nodes,
             "passes": float(solution.stats.full_passes),
             "seconds": solution.stats.seconds,
         }
+
+    def report(self, file: Path, certificate: Path | None) -> None:
+        """Write the report of a `solve`."""
+        folds, seconds = self.folds, self.solution.stats.seconds
+        report_solution(
+            file,
+            self.program,
+            self.solution,
+            held=self.held,
+            seen=self.seen,
+            path=path_around(self.program, seconds) if folds is None else folds.path,
+            folds=None if folds is None else folds.tried,
+            origin=origin(self.reading, self.command, certificate),
+            advice=self.advice,
+        )
 
 
 def held_rows(reading: Reading) -> Held | None:
     """The rows held out, if any."""
     rows = reading.held
     return None if rows is None else Held(rows.X, rows.y, rows.weights, rows.offset)
+
+
+def origin(reading: Reading, command: str, certificate: Path | None = None) -> Origin:
+    """The file, what became of its columns, and the commands."""
+    check = None
+    if certificate is not None:
+        files = shlex.join([str(certificate), str(reading.path)])
+        check = " ".join(["sparsebounds verify", files, *_options(reading.choice)])
+    return Origin(
+        command=command,
+        source=reading.path.name,
+        target=reading.train.target,
+        notes=reading.notes,
+        columns=[] if reading.recipe is None else reading.recipe.document(),
+        check=check,
+    )
+
+
+def _options(choice: Choice) -> list[str]:
+    """The options that read a table this way."""
+    given = []
+    for field in fields(Choice):
+        value, option = getattr(choice, field.name), f"--{field.name.replace('_', '-')}"
+        if value == field.default:
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            given.append(option if one is True else f"{option} {shlex.quote(str(one))}")
+    return given
 
 
 def command_line(context: typer.Context) -> str:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from sparsebounds._support.decimals import DIGITS, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
-from sparsebounds.cli._model import INTERCEPT, class_labels, feature
+from sparsebounds.cli._model_files import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
-from sparsebounds.solving import bounds_sentence, features_sentence
-
-if TYPE_CHECKING:
-    from sparsebounds.program import Program
-    from sparsebounds.solving import Solution
+from sparsebounds.program import Program
+from sparsebounds.solving import Solution, bounds_sentence, features_sentence
 
 
 def model_table(program: Program, solution: Solution) -> Table:
@@ -34,7 +31,7 @@ def model_table(program: Program, solution: Solution) -> Table:
     return table
 
 
-def bounds_table(program: Program, lower: float, upper: float, relative: float) -> Table:
+def bounds_table(program: Program, lower: float, upper: float) -> Table:
     """Both bounds, beside the objective without features."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_row("objective without features", f"{program.null:.{DIGITS}g}")
@@ -59,7 +56,7 @@ def show_solution(program: Program, solution: Solution, tol: float) -> None:
     if labels is not None:
         say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
     say()
-    table = bounds_table(program, solution.lower, solution.upper, relative)
+    table = bounds_table(program, solution.lower, solution.upper)
     table.add_row("status", status_text(solution.status, tol))
     cost = f"{solution.stats.full_passes:.1f} passes over the data, {solution.stats.seconds:.2f} s"
     table.add_row("cost", cost)

@@ -12,21 +12,15 @@ from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import (
-    BOUNDED,
-    OK,
-    print_json,
-    say,
-    sentences,
-    spinner,
-)
+from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._read import read
 from sparsebounds.cli._show import bounds_record, bounds_table, status_text
+from sparsebounds.relaxation import relaxation_of
 from sparsebounds.solving import bounds_sentence
+from sparsebounds.solving import certify as prove
 
 
-@grouped(TableOptions, SizeOptions, ProblemOptions)
+@grouped
 def certify(
     model: Annotated[
         Path,
@@ -54,16 +48,13 @@ def certify(
 
     Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
     """
-    from sparsebounds import certify as prove
-    from sparsebounds.relaxation import relaxation_of
-
     with sentences():
         inputs = {"MODEL": model, "DATA": data}
         check_outputs([("--certificate", certificate)], inputs, force=force)
         loaded = load_model(model)
         problem.check()
         arrays = data.suffix.lower() == ".npz"  # their names are their own
-        reading = read(data, table.choice(None if arrays else loaded.choice))
+        reading = table.read(data, None if arrays else loaded.choice)
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
@@ -80,7 +71,7 @@ def certify(
     if as_json:
         print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
     else:
-        summary = bounds_table(*sides)
+        summary = bounds_table(program, proof.lower, proof.upper)
         summary.add_row("status", status_text(status, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)

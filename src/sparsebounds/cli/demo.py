@@ -8,8 +8,12 @@ from pathlib import Path
 
 from rich.text import Text
 
+from sparsebounds.certificates import Certificate
 from sparsebounds.cli._output import plain_table, say, spinner
 from sparsebounds.cli._show import show_solution
+from sparsebounds.program import Program
+from sparsebounds.relaxation import relax
+from sparsebounds.solving import solve_program
 
 TOL = 1e-4
 
@@ -33,10 +37,6 @@ def _breast_cancer() -> None:
     """A model of 5 features among 30, its bounds, and its certificate through a file."""
     with spinner("Loading"):
         from sklearn.datasets import load_breast_cancer
-
-        from sparsebounds.certificates import Certificate
-        from sparsebounds.program import Program
-        from sparsebounds.solving import solve_program
 
         data = load_breast_cancer()
     X, y = data.data, data.target_names[data.target]
@@ -74,8 +74,6 @@ def _breast_cancer() -> None:
 def _first_experiment() -> None:
     """Three relaxations of the paper's first experiment: what a bound costs."""
     from sparsebounds.datasets import make_low_rank
-    from sparsebounds.program import Program
-    from sparsebounds.relaxation import relax
 
     numbers, classes = make_low_rank(), make_low_rank(classes=True)
     rows = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -17,27 +17,21 @@ from sparsebounds._version import __version__
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model import feature
+from sparsebounds.cli._model_files import feature
 from sparsebounds.cli._options import ProblemOptions, TableOptions
-from sparsebounds.cli._output import (
-    BOUNDED,
-    OK,
-    plain_table,
-    print_json,
-    say,
-    sentences,
-    spinner,
-)
+from sparsebounds.cli._output import BOUNDED, OK, plain_table, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_folder, check_outputs
-from sparsebounds.cli._read import read
-from sparsebounds.cli._run import command_line, held_rows
+from sparsebounds.cli._run import command_line, held_rows, origin
+from sparsebounds.paths import Path, changes, path_of, printed
+from sparsebounds.program import Program
+from sparsebounds.relaxation import Progress
+from sparsebounds.report import report_path, require_report
 
-if TYPE_CHECKING:
-    from sparsebounds.paths import Path
-    from sparsebounds.program import Program
+MADE_BY = {".png": "Software", ".pdf": "Creator", ".svg": "Creator"}
+"""Pictures, and where they name the program that drew them."""
 
 
-@grouped(TableOptions, ProblemOptions)
+@grouped
 def path(
     context: typer.Context,
     data: options.Data,
@@ -78,19 +72,13 @@ def path(
 
     Example: sparsebounds path patients.csv --target survival --ks 1:15 --plot path.png
     """
-    from sparsebounds.paths import path_of
-    from sparsebounds.relaxation import Progress
-
     with sentences():
         if ks is not None and l0s is not None:
             raise InputError("Both --ks and --l0s were given; pass only one of them.")
         problem.check()
-        grid: dict[str, Any] = (
-            {"l0s": prices("--l0s", l0s)}
-            if l0s is not None
-            else {"ks": sizes("--ks", ks or "1:20")}
-        )
-        kind, places = next(iter(grid.items()))
+        grid: dict[str, Any]
+        grid = {"ks": sizes("--ks", ks or "1:20")} if l0s is None else {"l0s": prices("--l0s", l0s)}
+        ((kind, places),) = grid.items()
         outputs = [("--checkpoint", checkpoint), ("--plot", plot), ("--report", report_file)]
         if certificates is not None:
             check_folder("--certificates", certificates)
@@ -100,16 +88,15 @@ def path(
         check_outputs(outputs, {"DATA": data}, force=force)
         if plot is not None:
             library("matplotlib", "plot", "The figures need matplotlib")
-            _check_picture(plot)
+            if plot.suffix.lower() not in MADE_BY:
+                raise InputError(f"--plot {plot}: the name must end in .png, .pdf or .svg.")
         if report_file is not None:
-            from sparsebounds.report import require_report
-
             require_report()
-        reading = read(data, table.choice())
+        reading = table.read(data)
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
             grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
-        with spinner("Path") as report:
+        with spinner("Path", to_the_end=exact is True) as report:
 
             def callback(now: Any) -> None:
                 if not isinstance(now, Progress):  # points and searches, not every round
@@ -137,16 +124,9 @@ def path(
             for point in found:
                 point.certificate.save(_proof_file(certificates, found.kind, point.place))
         if report_file is not None:
-            from sparsebounds.cli._report import origin
-            from sparsebounds.report import report_path
-
-            report_path(
-                report_file,
-                found,
-                program=program,
-                held=held_rows(reading),
-                origin=origin(reading, command_line(context)),
-            )
+            source = origin(reading, command_line(context))
+            held = held_rows(reading)
+            report_path(report_file, found, program=program, held=held, origin=source)
     raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
 
 
@@ -159,8 +139,6 @@ def _proof_file(folder: File, kind: str, place: float) -> File:
 
 
 def _show(found: Path) -> None:
-    from sparsebounds.paths import changes, printed
-
     say(f"{found.problem}\n", style="bold")
     last = "comes in, goes"
     table = plain_table(found.kind, "used", "proved bound", "objective", "gap", last, text=last)
@@ -207,19 +185,11 @@ def _record(program: Program, found: Path) -> dict[str, Any]:
     }
 
 
-def _check_picture(plot: File) -> None:
-    """InputError for a kind of picture that is not drawn here."""
-    if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"--plot {plot}: the name must end in .png, .pdf or .svg.")
-
-
 def _draw(found: Path, plot: File) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
-    figure, kind = found.plot()[0].figure, plot.suffix.lower().removeprefix(".")
-    maker = {"png": "Software", "pdf": "Creator", "svg": "Creator"}.get(kind)
-    drawn = io.BytesIO()
-    made = None if maker is None else {maker: f"sparsebounds {__version__}"}
-    figure.savefig(drawn, format=kind, dpi=200, metadata=made)
+    drawn, suffix = io.BytesIO(), plot.suffix.lower()
+    made = {MADE_BY[suffix]: f"sparsebounds {__version__}"}
+    found.plot()[0].figure.savefig(drawn, format=suffix[1:], dpi=200, metadata=made)
     write_atomically(plot, drawn.getvalue())

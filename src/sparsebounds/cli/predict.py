@@ -14,11 +14,22 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._model import SavedModel, column_of
-from sparsebounds.cli._model_files import load_model
+from sparsebounds.cli._model_files import SavedModel, column_of, load_model
 from sparsebounds.cli._output import OK, print_csv, print_json, sentences, spinner, tell
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.report import chance
+from sparsebounds.tables import (
+    Column,
+    Recipe,
+    as_numbers,
+    check_file,
+    check_gaps,
+    did_you_mean,
+    load_arrays,
+    not_a_number_is_missing,
+    read_frame,
+    refuse_infinite,
+)
 
 
 def predict(
@@ -60,18 +71,6 @@ def predict(
 
 def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vector, list[str]]:
     """X coef + intercept + offset; NaN in the rows that are skipped."""
-    from sparsebounds.tables import (
-        Column,
-        Recipe,
-        as_numbers,
-        check_file,
-        check_gaps,
-        did_you_mean,
-        not_a_number_is_missing,
-        read_frame,
-        refuse_infinite,
-    )
-
     if model.features is None:
         raise InputError("The model has no feature names; pass a model file of solve --out.")
     check_file(path)
@@ -82,7 +81,8 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     recipe = model.recipe or Recipe(tuple(Column(name) for name in names))
     recipe = recipe.behind(names)
     offset = None if model.choice is None else model.choice.offset
-    needed = [column.name for column in recipe.columns] + ([offset] if offset else [])
+    others = [offset] if offset else []
+    needed = [column.name for column in recipe.columns] + others
     for name in needed:
         if name not in frame.columns:
             raise InputError(
@@ -92,8 +92,7 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     count = frame.height  # a model without features needs no column
     frame = not_a_number_is_missing(frame[needed])
     refuse_infinite(frame, path)
-    unfilled = [column.name for column in recipe.columns if column.fill is None]
-    unfilled += [offset] if offset else []
+    unfilled = [column.name for column in recipe.columns if column.fill is None] + others
     usable = np.ones(count, dtype=np.bool_)
     if skip_missing and unfilled:
         for name in unfilled:
@@ -114,8 +113,6 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
 
 def _of_arrays(model: SavedModel, path: Path) -> Vector:
     """The same for the array X of a .npz file."""
-    from sparsebounds.tables import load_arrays
-
     arrays = load_arrays(path, ".npz")
     if not isinstance(arrays, dict) or "X" not in arrays or arrays["X"].ndim != 2:
         raise InputError(f"{path} must hold a matrix X, one row for each prediction.")
@@ -143,10 +140,8 @@ def _predictions(model: SavedModel, z: Vector) -> dict[str, list[Any]]:
         labels = np.array(model.classes, dtype=object)[(z > 0).astype(int)]
         if loss != "logistic":
             return {"prediction": cells(labels), "score": cells(z)}
-        return {
-            "prediction": cells(labels),
-            f"probability of {model.classes[1]}": cells(chance(z)),
-        }
+        name = f"probability of {model.classes[1]}"
+        return {"prediction": cells(labels), name: cells(chance(z))}
     with np.errstate(over="ignore"):
         return {"prediction": cells(np.exp(z) if loss == "poisson" else z)}
 

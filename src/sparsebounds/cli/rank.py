@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds.cli import _options as options
@@ -14,15 +15,10 @@ from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, plain_table, print_json, say, sentences
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._read import read
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from sparsebounds.ranks import RankBounds
+from sparsebounds.ranks import RankBounds, chosen_ranks, rank_bounds
 
 
-@grouped(TableOptions, SizeOptions, ProblemOptions)
+@grouped
 def rank(
     data: options.Data,
     table: TableOptions,
@@ -46,13 +42,11 @@ def rank(
 
     Example: sparsebounds rank patients.csv --target survival -k 5 --ranks 1:10
     """
-    from sparsebounds.ranks import chosen_ranks, rank_bounds
-
     with sentences():
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
         wanted = None if ranks is None else sizes("--ranks", ranks)
-        reading = read(data, table.choice())
+        reading = table.read(data)
         program = problem.parameters(reading, size).program(reading.train)
         wanted = chosen_ranks(program, wanted, min(program.n, program.m))
         with bar("Ranks", len(wanted)) as advance:

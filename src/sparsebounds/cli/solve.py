@@ -14,21 +14,15 @@ from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import save_model
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import (
-    BOUNDED,
-    OK,
-    print_json,
-    say,
-    sentences,
-    spinner,
-)
+from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._read import read
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
+from sparsebounds.report import require_report
+from sparsebounds.solving import solve_program
 
 
-@grouped(TableOptions, SizeOptions, FoldOptions, ProblemOptions)
+@grouped
 def solve(
     context: typer.Context,
     data: options.Data,
@@ -60,8 +54,6 @@ def solve(
     Example: sparsebounds solve patients.csv --target relapse --loss logistic -k 3 --one-hot
     --impute median --test 0.2 --report report.html
     """
-    from sparsebounds.solving import solve_program
-
     with sentences():
         outputs = [
             ("--checkpoint", checkpoint),
@@ -71,25 +63,23 @@ def solve(
         ]
         check_outputs(outputs, {"DATA": data}, force=force)
         if report is not None:
-            from sparsebounds.report import require_report
-
             require_report()
         if checkpoint is not None and not exact:
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
         folds.check(size)
-        reading = read(data, table.choice())
+        reading = table.read(data)
         parameters = problem.parameters(reading, size)
         deadline, chosen = Deadline.of(time_limit), None
         if folds.cv is not None:
+            seed = reading.choice.seed
             with spinner("Cross-validating"):
-                seed = reading.choice.seed
                 chosen = chosen_by_folds(
                     parameters, reading.train, folds, size, problem, seed, time_limit
                 )
             parameters = chosen.parameters
         program = parameters.program(reading.train)
-        with spinner("Solving") as callback:
+        with spinner("Solving", to_the_end=exact is True) as callback:
             solution = solve_program(
                 program,
                 tol,
@@ -98,14 +88,19 @@ def solve(
                 checkpoint=checkpoint,
                 callback=callback,
             )
-        run = Run(command_line(context), reading, parameters, program, solution, tol, chosen)
+        with spinner("Advice"):
+            advice = solution.advice(time_limit=deadline)
+        given = command_line(context)
+        run = Run(given, reading, parameters, program, solution, chosen, advice)
     if as_json:
         print_json(run.record())
     else:
         say(f"{program.describe()}\n", style="bold")
         if chosen is not None:
-            say(f"{chosen.words}\n")
+            say(f"{chosen.tried.words}\n")
         show_solution(program, solution, tol)
+        if advice:
+            say(f"\n{' '.join(advice)}")
         if reading.held is not None:
             say()
             say(scores_table(run.scores, len(reading.train.y), len(reading.held.y)))
@@ -115,8 +110,6 @@ def solve(
         if certificate is not None:
             solution.certificate.save(certificate)
         if report is not None:
-            from sparsebounds.cli._report import report_run
-
             with spinner("Report"):
-                report_run(report, run, certificate)
+                run.report(report, certificate)
     raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
+from sparsebounds.certificates import Certificate
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import TableOptions
 from sparsebounds.cli._output import OK, REFUSED, console, print_json, sentences
-from sparsebounds.cli._read import read
 
 
-@grouped(TableOptions)
+@grouped
 def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate, as saved (JSON).")],
     data: options.Data,
@@ -29,11 +29,9 @@ def verify(
 
     Example: sparsebounds verify certificate.json patients.csv --target survival
     """
-    from sparsebounds.certificates import Certificate
-
     with sentences():
         loaded = Certificate.load(certificate)
-        rows = read(data, table.choice()).train
+        rows = table.read(data).train
         verdict = loaded.verify(rows.X, rows.y, rows.weights, rows.offset)
     if as_json:
         names = ("ok", "lower", "upper", "message")

@@ -48,20 +48,21 @@ def some_rows(X: Any, rows: Index) -> Any:
             f"X is of type {type(X).__name__}, whose rows cannot be cut into folds where it lies; "
             "choose by criterion='bic', 'aic' or 'ebic', or pass a Dask array or one in memory."
         )
-    if is_dask_array(X) or is_numpy_array(X):
-        return X[rows]
-    xp = namespace(X)
-    return xp.take(X, xp.asarray(rows, device=device(X)), axis=0)
+    return _taken(X, rows, 0)
 
 
 def some_columns(X: Any, support: Index) -> Any:
     """X[:, support] in X's own library (NumPy for files and matrices); for arrays that stay."""
     if isinstance(X, Matrix) or on_disk(X):
         return as_matrix(X)[0].columns(support)
+    return _taken(X, support, 1)
+
+
+def _taken(X: Any, places: Index, axis: int) -> Any:
     if is_dask_array(X) or is_numpy_array(X):
-        return X[:, support]
+        return X[:, places] if axis else X[places]
     xp = namespace(X)
-    return xp.take(X, xp.asarray(support, device=device(X)), axis=1)
+    return xp.take(X, xp.asarray(places, device=device(X)), axis=axis)
 
 
 def linear(X: Any, coef: Vector, intercept: Any) -> Any:

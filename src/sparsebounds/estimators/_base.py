@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,7 +28,9 @@ DEFAULT_K = 10
 class LinearEstimator(BaseEstimator):
     """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves.
 
-    Parameters are assigned, as scikit-learn asks, and read by `fit`.
+    Parameters are assigned, as scikit-learn asks, and read by `fit`. What a response means is up to
+    the other base class, `RegressorPredictions` or `ClassifierPredictions`: `_two_class` and
+    `_losses` say which losses it takes, `_coded` makes problems of it, `_keep` takes their models.
     """
 
     _: KW_ONLY
@@ -47,6 +49,15 @@ class LinearEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _chosen_loss(self) -> Loss:
+        """The loss by name or instance, where it is of the kind that the estimator can use."""
+        loss = get_loss(self.loss)
+        if loss.two_class != self._two_class:
+            raise InputError(
+                f"loss={self.loss!r} does not fit this estimator; pass {self._losses}."
+            )
+        return loss
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         """X and y, checked; y is NumPy's, and X wherever it was."""
@@ -109,13 +120,23 @@ class SparseEstimator(LinearEstimator):
     l0: Any = None
     ridge: Any = "auto"
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Vector]:
-        """X, y and their weights, checked, without the rows of weight 0."""
-        X, y = self._checked(X, y, **options)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the model, or that of each class, and prove how good it is."""
+        loss = self._chosen_loss()
+        X, y = self._checked(X, y)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])
+        y = y if keep is None else y[keep]
         if stays(X):
-            return as_matrix(X, keep)[0], y if keep is None else y[keep], weights
-        return (X, y, weights) if keep is None else (X[keep], y[keep], weights)
+            X = as_matrix(X, keep)[0]
+        elif keep is not None:
+            X = X[keep]
+        coded, weights = self._coded(y, weights)
+        self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
+        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
+        self._keep(found)
+        self.solution_ = one_or_all(found)
+        self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
+        return self
 
     def _ridge_for(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> Any:
         """The ridge of the program: as given, by the rule, or None beside a ball."""
@@ -148,9 +169,6 @@ class SparseEstimator(LinearEstimator):
         return replace(solution, program=None)
 
 
-def chosen_loss(loss: str | Loss, *, two_class: bool, allowed: str) -> Loss:
-    """The loss by name or instance, where it is of the kind that the estimator can use."""
-    chosen = get_loss(loss)
-    if chosen.two_class != two_class:
-        raise InputError(f"loss={loss!r} does not fit this estimator; pass {allowed}.")
-    return chosen
+def one_or_all(values: Any) -> Any:
+    """The only entry, or all of them."""
+    return values[0] if len(values) == 1 else values

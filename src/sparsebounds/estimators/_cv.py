@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
@@ -24,7 +25,7 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
-from sparsebounds.estimators._base import LinearEstimator
+from sparsebounds.estimators._base import LinearEstimator, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
 from sparsebounds.paths import Path, PathPoint, budgets, path, prices
@@ -47,20 +48,24 @@ class SparseCV(LinearEstimator):
     scoring: Any = None
     n_jobs: int | None = None
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
+        loss = self._chosen_loss()
+        X, y = self._checked(X, y)
+        weights = check.all_sample_weights(sample_weight, X.shape[0])
+        coded, weights = self._coded(y, weights)
+        paths, points = self._search(X, y, weights, loss, coded, groups)
+        self.path_ = one_or_all(paths)
+        self._keep(points)
+        self.n_iter_ = sum(found.newton_steps for found in paths)
+        return self
+
     def _search(
-        self,
-        X: Any,
-        y: Any,
-        weights: Vector,
-        loss: Loss,
-        coded: Sequence[Vector],
-        shell: Any,
-        groups: Any,
+        self, X: Any, y: Any, weights: Vector, loss: Loss, coded: Sequence[Vector], groups: Any
     ) -> tuple[list[Path], list[PathPoint]]:
         """The paths on all rows at the chosen ridge, one per problem, and their chosen points.
 
-        `coded` are the responses of the problems, `shell` an estimator that predicts once it
-        has coefficients, for scoring.
+        `coded` are the responses of the problems.
         """
         check_choice(self.criterion, self.rule, loss)
         if self.criterion == "cv" and stays(X):
@@ -70,10 +75,11 @@ class SparseCV(LinearEstimator):
         if self.criterion == "cv":
             folds = check_cv(self.cv, y, classifier=is_classifier(self))
             splits = list(folds.split(X, y, groups))
+            shell = self._shell(loss)  # predicts once it has coefficients
             scorer = check_scoring(shell, scoring=self.scoring)
             rows = Parallel(n_jobs=self.n_jobs)(
                 delayed(fold_scores)(
-                    clone_shell(shell), scorer, X, y, coded, weights, train, test, ridge, options
+                    copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
                 )
                 for ridge in ridges
                 for train, test in splits
@@ -86,8 +92,7 @@ class SparseCV(LinearEstimator):
             every = Parallel(n_jobs=self.n_jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
             )
-            length = len(grid_of(options))
-            values = [self._informed(found, X, coded, weights, loss, length) for found in every]
+            values = [self._informed(found, X, coded, weights, options) for found in every]
             scores = -np.array(values)[:, :, None]
             at, point = chosen(scores, "best")
             paths = every[at]
@@ -143,11 +148,10 @@ class SparseCV(LinearEstimator):
         X: Any,
         coded: Sequence[Vector],
         weights: Vector,
-        loss: Loss,
-        length: int,
+        options: dict[str, Any],
     ) -> Vector:
         """The criterion at each point, summed over the problems; NaN where a path has ended."""
-        kept, values = weights > 0, np.full(length, np.nan)
+        kept, values = weights > 0, np.full(len(options["ks"] or options["l0s"]), np.nan)
         for i, points in enumerate(zip(*paths, strict=False)):
             values[i] = 0.0
             for point, y in zip(points, coded, strict=True):
@@ -159,16 +163,15 @@ class SparseCV(LinearEstimator):
                 d = len(point.support) + bool(self.fit_intercept)
                 s = len(np.setdiff1d(point.support, problem.always))
                 m = X.shape[1] - len(problem.always) - len(problem.never)
-                values[i] += information(
-                    self.criterion, loss, y[kept], weights[kept], z[kept], d, s, m
-                )
+                rows = y[kept], weights[kept], z[kept]
+                values[i] += information(self.criterion, options["loss"], *rows, d, s, m)
         return values
 
     def _results(
         self, options: dict[str, Any], ridges: list[Any], scores: Vector
     ) -> dict[str, Any]:
         """One entry for each ridge and point, ridges outermost."""
-        grid = grid_of(options)
+        grid = options["ks"] or options["l0s"]
         name = "param_k" if options["l0s"] is None else "param_l0"
         flat = scores.reshape(-1, scores.shape[2])
         table = {
@@ -181,12 +184,6 @@ class SparseCV(LinearEstimator):
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
 
 
-def grid_of(options: dict[str, Any]) -> list[Any]:
-    """The points of every path, in its order."""
-    grid: list[Any] = options["ks"] if options["l0s"] is None else options["l0s"]
-    return grid
-
-
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
@@ -197,14 +194,6 @@ def full_paths(
         if found[-1].interrupted:
             raise KeyboardInterrupt
     return found
-
-
-def clone_shell(shell: Any) -> Any:
-    """A copy to write coefficients to, with the classes that it predicts."""
-    copy = clone(shell)
-    if hasattr(shell, "classes_"):
-        copy.classes_ = shell.classes_
-    return copy
 
 
 def fold_scores(
@@ -225,7 +214,7 @@ def fold_scores(
     rows = [target[train] for target in coded]
     taken = some_rows if stays(X) else _safe_indexing
     paths = full_paths(taken(X, train), rows, weights[train], ridge, options)
-    scores = np.full(len(grid_of(options)), np.nan)
+    scores = np.full(len(options["ks"] or options["l0s"]), np.nan)
     if len(test) == 0:
         return scores
     given = {}

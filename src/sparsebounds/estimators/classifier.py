@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,11 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import truth
-from sparsebounds.estimators._base import SparseEstimator, chosen_loss
+from sparsebounds.estimators._base import SparseEstimator, one_or_all
 from sparsebounds.losses import Loss
 from sparsebounds.paths import CertifiedPoint
-
-ALLOWED = "'logistic', 'squared_hinge', 'ramp' or 'sigmoid'"
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -31,6 +29,9 @@ def _has_probabilities(estimator: Any) -> bool:
 @dataclass(eq=False, repr=False)
 class ClassifierPredictions(ClassifierMixin):
     """What fitted linear models predict for a class; how labels become problems."""
+
+    _two_class = True
+    _losses = "'logistic', 'squared_hinge', 'ramp' or 'sigmoid'"
 
     _: KW_ONLY
     loss: str | Loss = "logistic"
@@ -139,18 +140,6 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         As in `SparseRegressor`.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the model of each class and prove how good it is."""
-        loss = chosen_loss(self.loss, two_class=True, allowed=ALLOWED)
-        X, y, weights = self._read(X, y, sample_weight)
-        coded, weights = self._coded(y, weights)
-        self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
-        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
-        self._keep(found)
-        self.solution_ = one_or_all(found)
-        self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
-        return self
-
 
 def log_chances(z: Vector) -> Vector:
     """The logarithm of each class's probability, from one linear predictor or one per class."""
@@ -158,8 +147,3 @@ def log_chances(z: Vector) -> Vector:
         return -np.logaddexp(0.0, np.hstack((z, -z)))
     each = -np.logaddexp(0.0, -z)
     return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
-
-
-def one_or_all(values: Any) -> Any:
-    """The only entry, or all of them."""
-    return values[0] if len(values) == 1 else values

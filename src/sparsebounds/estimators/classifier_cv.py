@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
-from sparsebounds._support import validate as check
-from sparsebounds.estimators._base import chosen_loss
 from sparsebounds.estimators._cv import SparseCV
-from sparsebounds.estimators.classifier import (
-    ALLOWED,
-    ClassifierPredictions,
-    SparseClassifier,
-    one_or_all,
-)
+from sparsebounds.estimators.classifier import ClassifierPredictions, SparseClassifier
+from sparsebounds.losses import Loss
 
 
 @dataclass(eq=False, repr=False)
@@ -44,16 +37,7 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
     n_iter_, n_features_in_, feature_names_in_
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
-        loss = chosen_loss(self.loss, two_class=True, allowed=ALLOWED)
-        X, y = self._checked(X, y)
-        weights = check.all_sample_weights(sample_weight, X.shape[0])
-        coded, weights = self._coded(y, weights)
+    def _shell(self, loss: Loss) -> SparseClassifier:
         shell = SparseClassifier(loss=loss)
         shell.classes_ = self.classes_
-        paths, points = self._search(X, y, weights, loss, coded, shell, groups)
-        self.path_ = one_or_all(paths)
-        self._keep(points)
-        self.n_iter_ = sum(found.newton_steps for found in paths)
-        return self
+        return shell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,14 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._support.array import Vector
 from sparsebounds.estimators._arrays import truth
-from sparsebounds.estimators._base import SparseEstimator, chosen_loss
+from sparsebounds.estimators._base import SparseEstimator
 from sparsebounds.paths import CertifiedPoint
-
-ALLOWED = "'squared', 'huber', 'poisson', 'tukey' or another one for real responses"
 
 
 class RegressorPredictions(RegressorMixin):
     """What a fitted linear model predicts for a number."""
+
+    _two_class = False
+    _losses = "'squared', 'huber', 'poisson', 'tukey' or another one for real responses"
+
+    def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, y_numeric=True, **options)
+        return X, y.astype(np.float64, copy=False)
+
+    def _coded(self, y: Vector, weights: Vector) -> tuple[list[Vector], Vector]:
+        """The response of the only problem, and the weights."""
+        return [y], weights
 
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The only model and what is proved about it, as attributes."""
@@ -108,15 +117,3 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         Newton steps.
     n_features_in_, feature_names_in_
     """
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the model and prove how good it is."""
-        loss = chosen_loss(self.loss, two_class=False, allowed=ALLOWED)
-        X, y, weights = self._read(X, y, sample_weight, y_numeric=True)
-        y = y.astype(np.float64, copy=False)
-        self.ridge_ = self._ridge_for(X, y, weights, loss)
-        solution = self._solve(X, y, weights, loss, self.ridge_)
-        self._keep([solution])
-        self.solution_ = solution
-        self.n_iter_ = solution.stats.newton_steps
-        return self

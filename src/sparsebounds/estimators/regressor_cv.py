@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-import numpy as np
-
-from sparsebounds._support import validate as check
-from sparsebounds.estimators._base import chosen_loss
 from sparsebounds.estimators._cv import SparseCV
-from sparsebounds.estimators.regressor import ALLOWED, RegressorPredictions, SparseRegressor
+from sparsebounds.estimators.regressor import RegressorPredictions, SparseRegressor
+from sparsebounds.losses import Loss
 
 
 class SparseRegressorCV(RegressorPredictions, SparseCV):
@@ -58,15 +53,5 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     n_features_in_, feature_names_in_
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
-        loss = chosen_loss(self.loss, two_class=False, allowed=ALLOWED)
-        X, y = self._checked(X, y, y_numeric=True)
-        y = y.astype(np.float64, copy=False)
-        weights = check.all_sample_weights(sample_weight, X.shape[0])
-        shell = SparseRegressor(loss=loss)
-        (found,), points = self._search(X, y, weights, loss, [y], shell, groups)
-        self.path_ = found
-        self._keep(points)
-        self.n_iter_ = found.newton_steps
-        return self
+    def _shell(self, loss: Loss) -> SparseRegressor:
+        return SparseRegressor(loss=loss)

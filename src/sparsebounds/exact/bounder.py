@@ -131,6 +131,10 @@ class Bounder(ABC):
         """All supports of a node, tried, where they are few."""
         return None
 
+    def listed(self, state: States, level: float) -> tuple[States, Vector] | None:
+        """The supports of a node that may be below a level, and their bounds, where all are few."""
+        return None
+
     def proved(self, w: Vector, b: Vector, state: States) -> NodeBounds:
         """The bounds of nodes at the dual vectors of rows w, rounded as the proof rounds them."""
         return node_bounds(self.program, dual_vectors(self.program, self.columns, w, b), state)

@@ -8,7 +8,7 @@ model's objective and the tree's bound are evaluated again from the data.
 from __future__ import annotations
 
 import os
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -78,9 +78,8 @@ class Checkpoint:
         arrays |= {f"open_{f.name}": getattr(state.open, f.name) for f in fields(Bounded)}
         arrays["places"] = state.places
         arrays["counts"] = np.array([state.nodes, state.steps, state.failures])
-        arrays["numbers"] = np.array(
-            [state.closed, state.seconds, state.price, *astuple(state.outlook)]
-        )
+        slack = state.outlook.root_gap / state.price
+        arrays["numbers"] = np.array([state.closed, state.seconds, state.price, slack])
         arrays["w"], arrays["b_eta"] = state.model.w, np.array([state.model.b, state.model.eta])
         self._file.write(arrays)
 
@@ -131,11 +130,12 @@ class Checkpoint:
         if not np.isfinite(value) or np.isinf(eta):
             raise ValueError("the model does not obey the constraints")
         nodes, steps, failures = places(arrays["counts"], 1 << 62, -(1 << 62)).tolist()
-        closed, seconds, price, *outlook = arrays["numbers"].tolist()
+        closed, seconds, price, slack, *_ = arrays["numbers"].tolist()
         if nodes < 1 or steps < 0 or np.isnan(closed) or not 0.0 <= seconds < np.inf:
             raise ValueError("a count or a time is none")
         if not 0.0 < price < np.inf:
             raise ValueError("the price of a feature is none")
+        gap = value - min(closed, float(np.min(lower, initial=np.inf)), value)
         return SearchState(
             tree=tree,
             model=Model(value, w, b, eta),
@@ -147,7 +147,7 @@ class Checkpoint:
             failures=failures,
             seconds=seconds,
             price=price,
-            outlook=Outlook(*outlook),
+            outlook=Outlook(nodes, count, gap, slack * price, seconds, self.program.k is not None),
         )
 
 

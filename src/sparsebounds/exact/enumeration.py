@@ -2,7 +2,9 @@
 
 A node is a set of supports, as in the exact search. It is closed only where its bound, rounded
 down, reaches the cutoff; a feature is fixed only where the bound over the node's supports with it
-the other way does. A node whose features are all decided is one support S: it is refitted, and
+the other way does. These bounds may be those of a smaller program (`exact.reduction`), which lies
+below the one that is asked about. Where a node has few supports, those are listed whose bounds do
+not reach the cutoff. A support S by itself is refitted in the program asked about, and there
 
     bound at the refit's own dual vector <= v(S) <= value of the refit,
 
@@ -17,9 +19,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.bounds import States
+from sparsebounds._support.rounding import up
+from sparsebounds.bounds import States, node_bounds
+from sparsebounds.certificates import based, dual_vectors
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.reduction import Reduction
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 
@@ -69,14 +74,36 @@ class Found:
 
 @dataclass(eq=False)
 class Enumeration(BranchAndBound):
-    """Its cutoff is above the incumbent's value: supports below it are kept, the others dropped."""
+    """Its cutoff is above the incumbent's value: supports below it are kept, the others dropped.
 
+    Nodes, their bounds and the cutoff are those of the smaller program; models and what is said
+    about them are those of the program on the features kept, `part`.
+    """
+
+    reduction: Reduction
     found: dict[tuple[int, ...], Found] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.part, self.base = self.reduction.part, self.reduction.base
+        self.scale = max(abs(self.part.null), 1e-300)
+
+    @property
+    def cutoff(self) -> float:
+        return up(self.level - self.base)
+
+    @property
+    def level(self) -> float:
+        """Supports of a value below this are kept."""
+        return self.cutoff_at(self.incumbent.value)
+
+    @property
+    def lower(self) -> float:
+        return min(based(self.base, min(self.closed, self.least)), self.incumbent.value)
 
     @property
     def unseen(self) -> float:
         """No support still to be met has a smaller value; inf where none is below the cutoff."""
-        return np.inf if self.least >= self.cutoff else self.least
+        return np.inf if self.least >= self.cutoff else based(self.base, self.least)
 
     @property
     def aim(self) -> float:
@@ -84,7 +111,7 @@ class Enumeration(BranchAndBound):
         return np.inf
 
     def progress(self) -> NearProgress:
-        found = sum(one.model.value < self.cutoff for one in self.found.values())
+        found = sum(one.model.value < self.level for one in self.found.values())
         count = 0 if self.open is None else len(self.open)
         upper = self.incumbent.value
         return NearProgress(self.nodes, count, found, upper, self.lower, self.unseen, self.seconds)
@@ -106,7 +133,7 @@ class Enumeration(BranchAndBound):
         if len(rows) == 0:
             return Bounded.none(self.program.m), at[rows]
         cutoff, state = self.cutoff, state[rows]
-        upper = cutoff + PRECISION * self.bounder.scale
+        upper = cutoff + PRECISION * self.scale
         nodes = self.bounder.bound(state, w[rows], b[rows], cutoff, upper)
         bounds = self.bounder.proved(nodes.w, nodes.b, state)
         with np.errstate(invalid="ignore"):
@@ -117,7 +144,14 @@ class Enumeration(BranchAndBound):
         live, decided = live & possible, np.all(state != 0, axis=1)
         for row in np.flatnonzero(live & decided):
             self._keep(state[row], float(bounds.lower[row]))
-        left = np.flatnonzero(live & ~decided)
+        live &= ~decided
+        for row in np.flatnonzero(live):
+            listed = self.bounder.listed(state[row], cutoff)
+            if listed is not None:
+                live[row] = False
+                for one, lower in zip(*listed, strict=True):
+                    self._keep(one, float(lower))
+        left = np.flatnonzero(live)
         nodes = replace(nodes, state=state, lower=bounds.lower)
         return nodes.take(left), at[rows[left]]
 
@@ -133,27 +167,33 @@ class Enumeration(BranchAndBound):
         """Refit the one support of a node, and keep it if it may be below the cutoff."""
         if lower >= self.cutoff:
             return
+        self.bounder.deadline.require()
         chosen = np.flatnonzero((state > 0) & self.program.free)
-        model = refit(self.program, chosen)
+        model = refit(self.part, chosen)
         known = self.incumbent
         if known.value < model.value and np.array_equal(known.support, model.support):
             # The same support, refitted from elsewhere: its last digits may be better.
             model = known
-        own = self.bounder.proved(model.w[None], np.array([model.b]), state[None])
-        lower = max(lower, float(own.lower[0]))
-        if model.value - lower > ACCURACY * self.bounder.scale:
-            # Ball forms: the best model and the best dual vector may belong to different points.
+        lower = max(lower, based(-self.base, self._own_bound(model, state)))
+        if self.part.ball is not None and model.value - lower > ACCURACY * self.scale:
+            # The best model and the best dual vector may belong to different points.
+            w, b = model.w[None], np.array([model.b])
             with np.errstate(invalid="ignore"):
-                better = self.bounder.bound(
-                    state[None], model.w[None], np.array([model.b]), model.value, model.value
-                )
+                better = self.bounder.bound(state[None], w, b, model.value, model.value)
             lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
         self.close(lower)
         if model.value < self.incumbent.value:
             self.incumbent = model
         # Where a coefficient is 0 the support is a smaller one, and has a node of its own.
-        if lower < self.cutoff and np.all(matters(self.program, model)[chosen]):
-            self.found[tuple(chosen.tolist())] = Found(model, lower)
+        if lower < self.cutoff and np.all(matters(self.part, model)[chosen]):
+            self.found[tuple(chosen.tolist())] = Found(model, based(self.base, lower))
+
+    def _own_bound(self, model: Model, state: States) -> float:
+        """The bound of a support at the dual vector of its own model."""
+        used, part = model.support, self.part
+        columns, b = part.matrix.columns(used), np.array([model.b])
+        t = dual_vectors(part, columns, model.w[None, used], b)
+        return float(node_bounds(part, t, state[None]).lower[0])
 
 
 def matters(program: Program, model: Model) -> Mask:

@@ -11,7 +11,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.checkpoint import SearchState
-from sparsebounds.exact.difficulty import Outlook, outlook
+from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.engine import BranchAndBound
 from sparsebounds.exact.frontier import Frontier
 from sparsebounds.exact.record import Record
@@ -33,7 +33,7 @@ class SearchProgress:
 
     seconds: float
     outlook: Outlook | None = None
-    """What was expected before it began."""
+    """What is expected of it."""
 
     def line(self) -> str:
         """The same in a clause."""
@@ -49,8 +49,8 @@ class SearchProgress:
 class Minimization(BranchAndBound):
     """Its cutoff is below the incumbent's value, by what a proof may leave open."""
 
-    outlook: Outlook = field(init=False)
-    """What was expected when the root was bounded."""
+    root_gap: float = field(default=np.inf, init=False)
+    """The gap that the root leaves."""
 
     _tried: set[tuple[int, ...]] = field(default_factory=set, init=False)
     """The supports refitted so far."""
@@ -59,17 +59,30 @@ class Minimization(BranchAndBound):
         """Go on where another search stood."""
         self.record, self.open = Record.of(state.tree), Frontier(state.open, state.places)
         self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
-        self.bounder.memory, self.outlook = (state.steps, state.failures), state.outlook
+        self.bounder.memory, self.root_gap = (state.steps, state.failures), state.outlook.root_gap
+
+    def start(self, w: Vector, b: float) -> None:
+        super().start(w, b)
+        self.root_gap = self.gap
+
+    @property
+    def gap(self) -> float:
+        """What is left to prove."""
+        return self.incumbent.value - self.lower
+
+    @property
+    def outlook(self) -> Outlook:
+        """How long it will go on."""
+        count, sized = 0 if self.open is None else len(self.open), self.program.k is not None
+        return Outlook(self.nodes, count, self.gap, self.root_gap, self.seconds, sized)
 
     def progress(self) -> SearchProgress:
-        upper, count = self.incumbent.value, 0 if self.open is None else len(self.open)
-        return SearchProgress(self.nodes, count, upper, self.lower, self.seconds, self.outlook)
+        upper, now = self.incumbent.value, self.outlook
+        return SearchProgress(self.nodes, now.open, upper, self.lower, self.seconds, now)
 
     def settle(self, state: States, w: Vector, b: Vector, at: Index) -> tuple[Bounded, Index]:
         """Record the bounds, look for models, close nodes, fix features in those that stay open."""
         nodes = self.bounder.bound(state, w, b, self.cutoff, self.incumbent.value)
-        if self.nodes == 0:
-            self.outlook = outlook(self.bounder, nodes, self.incumbent, self.cutoff)
         self.nodes += len(at)
         for row, node in enumerate(at.tolist()):
             self.record.bound(node, nodes.w[row], float(nodes.b[row]))

@@ -28,10 +28,17 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
-from sparsebounds.bounds import dual_point_at, forced_bounds
+from sparsebounds.bounds import dual_point_at
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
-from sparsebounds.exact.reduction import bounder_of, kept_without, on_all, on_kept, require_time
+from sparsebounds.exact.reduction import (
+    Reduction,
+    bounder_of,
+    features_left,
+    on_all,
+    on_kept,
+    require_time,
+)
 from sparsebounds.models import Model, Search, as_returned, refit
 from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation import Progress, Relaxation, relaxation_of
@@ -40,6 +47,9 @@ __all__ = ["NearOptimal", "NearProgress", "near_optimal"]
 
 LEAST_TOL = 1e-12
 """Below this the cutoff itself is rounded."""
+
+LOST = 1e-6
+"""The part of the scale that the bounds of nodes may lose by rounding in a smaller program."""
 
 
 # Overflow far from the solution is an infinite value, not news for the user.
@@ -113,18 +123,16 @@ class Neighbourhood:
     def _reduced_search(self) -> Enumeration:
         """The search, without the features that no support below the cutoff can have."""
         program, model, relaxed = self.program, self.model, self.relaxed
-        cutoff = self._cutoff_at(model.value)
-        level = cutoff + self._scale(model.value)
+        cutoff, scale = self._cutoff_at(model.value), self._scale(model.value)
         # With an intercept, bounds end at the null model's value: no bound of |b| holds above it.
-        lifted = program.up_to(level)
+        lifted = program.up_to(cutoff + scale)
         point = dual_point_at(lifted, relaxed.point.t, relaxed.point.scores)
-        forced = forced_bounds(lifted, point)
-        gone = forced.features[np.minimum(forced.inside, point.ceiling) >= cutoff]
-        self.kept = kept_without(program, gone)
+        self.kept = features_left(lifted, point, cutoff)
         require_time(program, len(self.kept), self.deadline)
-        reduced = lifted.restricted(self.kept)
-        bounder = bounder_of(reduced, np.inf, self.deadline)
-        return Enumeration(reduced, bounder, on_kept(model, self.kept), self._cutoff_at)
+        reduction = Reduction.at(lifted, self.kept, point.t, model, LOST * scale)
+        bounder = bounder_of(reduction.program, np.inf, self.deadline)
+        best = on_kept(model, self.kept)
+        return Enumeration(reduction.program, bounder, best, self._cutoff_at, reduction)
 
     @property
     def nodes(self) -> int:
@@ -135,7 +143,8 @@ class Neighbourhood:
         """Search until done or stopped."""
         if self.program.free.any() and not stop():
             self.search = self._reduced_search()
-            self.search.start(self.relaxed.w[self.kept], self.relaxed.b)
+            b = self.relaxed.b if self.search.program.fit_intercept else 0.0
+            self.search.start(self.relaxed.w[self.kept], b)
             self.search.run(stop, report)
 
     def listed(self) -> list[Found]:
@@ -143,7 +152,7 @@ class Neighbourhood:
         if self.search is None:
             return []
         upper = self.search.incumbent.value
-        near, cutoff = upper + self.eps * self._scale(upper), self.search.cutoff
+        near, cutoff = upper + self.eps * self._scale(upper), self.search.level
         found = self.search.found.values()
         return [one for one in found if one.lower <= near or one.model.value < cutoff]
 

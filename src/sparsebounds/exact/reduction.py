@@ -10,14 +10,14 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.bounds import Curvature, Minorant, can_be_tried, effort, forced_bounds
+from sparsebounds.bounds import Curvature, DualPoint, Minorant, can_be_tried, effort, forced_bounds
 from sparsebounds.certificates import Tree
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
 from sparsebounds.exact.ridge import TRIED, RidgeBounder
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, central_diagonal, minorant_at, smooth_part
+from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
 
 MOST = 500
 """Features of which a minorant is made at most: it takes the cube of their number."""
@@ -64,10 +64,10 @@ def on_all(model: Model, kept: Index, m: int) -> Model:
     return replace(model, w=w)
 
 
-def features_left(program: Program, relaxed: Relaxation, value: float) -> Index:
-    """The features that a model at least as good as this value may have."""
-    forced = forced_bounds(program, relaxed.point)
-    return kept_without(program, forced.features[forced.inside > value])
+def features_left(program: Program, point: DualPoint, level: float) -> Index:
+    """The features that a model of at most this value may have, as a dual point proves it."""
+    forced = forced_bounds(program, point)
+    return kept_without(program, forced.features[forced.inside > level])
 
 
 def few(program: Program, kept: Index) -> bool:

@@ -30,6 +30,9 @@ bound by this part of what is left to prove."""
 TRIED = 2e6
 """Operations that trying all supports of a node may take: some nodes' worth."""
 
+LISTED = 2000
+"""Supports of a node that are listed at most; nodes that have more of interest are split."""
+
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
 
@@ -234,9 +237,17 @@ class RidgeBounder(Bounder):
         return found
 
     def exhaust(self, state: States) -> Tried | None:
-        if self._exhaustion is None or self._exhaustion.effort(state) > TRIED:
-            return None
-        return self._exhaustion.search(state)
+        exhaustion = self._exhaustion_of(state)
+        return None if exhaustion is None else exhaustion.search(state)
+
+    def listed(self, state: States, level: float) -> tuple[States, Vector] | None:
+        exhaustion = self._exhaustion_of(state)
+        return None if exhaustion is None else exhaustion.below(state, level, LISTED)
+
+    def _exhaustion_of(self, state: States) -> Exhaustion | None:
+        """What tries all supports of a node; None where they are too many."""
+        few = self._exhaustion is not None and self._exhaustion.effort(state) <= TRIED
+        return self._exhaustion if few else None
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:
         """The piece of h at a node's solution."""

@@ -80,7 +80,7 @@ def root_proof(
         return _by_levels(program, relaxed, model.value, goal, deadline)
     if not Curvature.known(program):
         return None
-    kept = features_left(program, relaxed, model.value)
+    kept = features_left(program, relaxed.point, model.value)
     if (few(program, kept) and not alone) or not _affordable(program, len(kept), 1.0, deadline):
         return None
     part = program.restricted(kept)
@@ -136,7 +136,7 @@ def _at_level(
 
     `bend` are the curvatures of another level.
     """
-    kept = np.union1d(features_left(program, relaxed, level), np.flatnonzero(relaxed.w))
+    kept = np.union1d(features_left(program, relaxed.point, level), np.flatnonzero(relaxed.w))
     if not level > relaxed.lower or not _affordable(program, len(kept), REGIONS, deadline):
         return None
     part, t = program.restricted(kept), relaxed.point.t

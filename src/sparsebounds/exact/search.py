@@ -103,11 +103,8 @@ class ExactSearch:
         self._tried = 0
         """Nodes whose proof has been timed."""
 
-        self._left = np.inf
-        """The gap that the root leaves."""
-
         if saved is None:
-            kept = features_left(program, relaxed, model.value)
+            kept = features_left(program, relaxed.point, model.value)
             require_time(program, len(kept), deadline)
             if exact is not True and not self._small(relaxed, len(kept)):
                 raise TimeUp
@@ -132,7 +129,6 @@ class ExactSearch:
         with np.errstate(all="ignore"):
             start = relaxed.w[self.reduction.kept]
             self.search.start(start, relaxed.b if reduced.fit_intercept else 0.0)
-        self._left = self.search.incumbent.value - self.search.lower
 
     def run(
         self,
@@ -190,8 +186,8 @@ class ExactSearch:
 
     def hopeless(self, budget: float) -> bool:
         """Whether a quarter of the nodes has closed less than STEADY of what the root left."""
-        left = self.search.incumbent.value - self.search.lower
-        return self.search.nodes >= 0.25 * budget and left > (1.0 - STEADY) * self._left
+        search = self.search
+        return search.nodes >= 0.25 * budget and search.gap > (1.0 - STEADY) * search.root_gap
 
     def budget(self, exact: Exact) -> float:
         """The nodes that a search of this kind may take: no limit, or about EFFORT operations."""

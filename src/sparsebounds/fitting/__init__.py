@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
-from sparsebounds.fitting.refit import Model, as_returned, inside_ball, local_refit, refit
+from sparsebounds.fitting.refit import (
+    Model,
+    as_returned,
+    best,
+    evaluated,
+    inside_ball,
+    local_refit,
+    refit,
+    without_budget,
+)
 
-__all__ = ["Model", "as_returned", "inside_ball", "local_refit", "refit"]
+__all__ = [
+    "Model",
+    "as_returned",
+    "best",
+    "evaluated",
+    "inside_ball",
+    "local_refit",
+    "refit",
+    "without_budget",
+]

@@ -8,7 +8,8 @@ attains; the ball is obeyed exactly. For a non-convex loss it is the best of sev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,26 +101,45 @@ def refit(
             worth=worth,
         )
         point, eta = found.primal.point, found.eta
-    w = np.zeros(program.m)
-    w[support] = point.w
-    w = inside_ball(program, w)
-    value = objective_up(program, w, point.b, columns[:, w[support] != 0.0])
-    return Model(value, w, point.b, eta)
+    return _model(program, support, columns, point.w, point.b, eta)
 
 
 def local_refit(
     program: Program, support: Index, columns: Vector, starts: Sequence[Vector] = ()
 ) -> Model:
     """A local optimum on a support, the best from these predictions; for non-convex losses."""
-    found = []
-    for z in starts or default_starts(program, columns):
-        nonzeros, b, eta = descent(program, support, columns, z)
-        w = np.zeros(program.m)
-        w[support] = nonzeros
-        w = inside_ball(program, w)
-        value = objective_up(program, w, b, columns[:, w[support] != 0.0])
-        found.append(Model(value, w, b, eta))
-    return min(found, key=lambda model: model.value)
+    return best(
+        _model(program, support, columns, *descent(program, support, columns, z))
+        for z in starts or default_starts(program, columns)
+    )
+
+
+def _model(
+    program: Program, support: Index, columns: Vector, nonzeros: Vector, b: float, eta: float
+) -> Model:
+    w = np.zeros(program.m)
+    w[support] = nonzeros
+    w = inside_ball(program, w)
+    value = objective_up(program, w, b, columns[:, w[support] != 0.0])
+    return Model(value, w, b, eta)
+
+
+def evaluated(program: Program, w: Vector, b: float) -> Model:
+    """The point (w, b), put inside the ball, as a model: whatever the number of its nonzeros."""
+    w = inside_ball(program, w)
+    return Model(objective_up(without_budget(program, w), w, b), w, b, math.nan)
+
+
+def without_budget(program: Program, w: Vector) -> Program:
+    """The program that allows a model of this many nonzeros: k raised to their number."""
+    if program.k is None:
+        return program
+    return program.with_budget(max(program.k, int(np.count_nonzero(w[program.free]))))
+
+
+def best(models: Iterable[Model]) -> Model:
+    """The model of the least objective; of several, the first."""
+    return min(models, key=lambda model: model.value)
 
 
 def as_returned(program: Program, model: Model) -> tuple[Model, Vector, float]:

@@ -1,29 +1,21 @@
-"""Losses: one per file, found by name in `REGISTRY` (convex) or `NONCONVEX`."""
+"""Losses, found by name in `REGISTRY` (convex) or `NONCONVEX`."""
 
 from __future__ import annotations
 
 import difflib
 
 from sparsebounds._support.errors import InputError, InputTypeError
-from sparsebounds.losses.amplitude import Amplitude
 from sparsebounds.losses.base import ULPS as ULPS
 from sparsebounds.losses.base import Loss
-from sparsebounds.losses.cauchy import Cauchy
 from sparsebounds.losses.envelope import Box, Envelope
-from sparsebounds.losses.geman_mcclure import GemanMcClure
-from sparsebounds.losses.huber import Huber
 from sparsebounds.losses.logistic import Logistic
+from sparsebounds.losses.margin import Ramp, Sigmoid
 from sparsebounds.losses.mean import MeanLoss
 from sparsebounds.losses.nonconvex import NonConvexLoss
+from sparsebounds.losses.phase import Amplitude, Quartic
 from sparsebounds.losses.poisson import Poisson
-from sparsebounds.losses.quartic import Quartic
-from sparsebounds.losses.ramp import Ramp
-from sparsebounds.losses.sigmoid import Sigmoid
-from sparsebounds.losses.squared import Squared
-from sparsebounds.losses.squared_hinge import SquaredHinge
-from sparsebounds.losses.truncated import Truncated
-from sparsebounds.losses.tukey import Tukey
-from sparsebounds.losses.welsch import Welsch
+from sparsebounds.losses.quadratic import Huber, Squared, SquaredHinge
+from sparsebounds.losses.robust import Cauchy, GemanMcClure, Truncated, Tukey, Welsch
 
 REGISTRY: dict[str, type[Loss]] = {
     cls.name: cls for cls in (Squared, Logistic, Poisson, Huber, SquaredHinge)
@@ -32,17 +24,7 @@ REGISTRY: dict[str, type[Loss]] = {
 
 NONCONVEX: dict[str, type[NonConvexLoss]] = {
     cls.name: cls
-    for cls in (
-        Truncated,
-        Tukey,
-        GemanMcClure,
-        Welsch,
-        Cauchy,
-        Ramp,
-        Sigmoid,
-        Quartic,
-        Amplitude,
-    )
+    for cls in (Truncated, Tukey, GemanMcClure, Welsch, Cauchy, Ramp, Sigmoid, Quartic, Amplitude)
 }
 """Every non-convex loss, likewise."""
 

@@ -8,12 +8,14 @@ weights and offsets live in `losses.mean`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 from sparsebounds._support.array import Array, namespace
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 
 ULPS = 16
 """Rounding allowance of `*_terms`: error <= ULPS * 2^-53 * terms + ULPS * 2^-1074.
@@ -115,8 +117,25 @@ class Loss(ABC):
         return asdict(self)
 
 
-def _full_like(y: Array, value: float) -> Array:
+def full_like(y: Array, value: float) -> Array:
+    """An array like y, of one number."""
     return namespace(y).full_like(y, value)
+
+
+def one_sided(y: Array, least: Array) -> tuple[Array, Array]:
+    """The interval of z with yz >= least, for y = -1 or +1."""
+    xp, unbounded = namespace(y), full_like(y, float("inf"))
+    return xp.where(y > 0, least, -unbounded), xp.where(y > 0, unbounded, -least)
+
+
+def checked_scale(name: str, value: Any, most: float = math.inf) -> float:
+    """A scale in the units of y: a number above 0, at most `most`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(f"{name}={value!r} must be a number, in the units of y.")
+    scale = float(value)
+    if not (math.isfinite(scale) and 0 < scale <= most):
+        raise InputError(f"{name}={scale!r} must be a positive finite number, in the units of y.")
+    return scale
 
 
 def entropy(t: Array) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsebounds._support.array import Array, namespace
-from sparsebounds.losses.base import Loss, entropy
+from sparsebounds.losses.base import Loss, entropy, one_sided
 
 
 def _log1pexp(t: Array) -> Array:
@@ -55,9 +55,7 @@ class Logistic(Loss):
 
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         # log(1 + exp(t)) >= t, so -yz <= excess; nothing bounds the other side.
-        xp = namespace(y)
-        unbounded = xp.full_like(y, float("inf"))
-        return xp.where(y > 0, -excess, -unbounded), xp.where(y > 0, unbounded, excess)
+        return one_sided(y, -excess)
 
     def value_terms(self, y: Array, z: Array) -> Array:
         return self.value(y, z)

@@ -16,7 +16,6 @@ envelopes are exact.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,20 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NonConvexLoss(Loss):
-    """A loss that is not convex in z. Everything is NumPy and elementwise in (y, z)."""
+    """A loss that is not convex in z. Everything is NumPy and elementwise in (y, z).
+
+    `value` is 0 or more, and accurate to a few units in the last place of `value_terms`; at a kink
+    `gradient` is one of its limits.
+    """
 
     convex: ClassVar[bool] = False
     portable: ClassVar[bool] = False
     intercept: ClassVar[bool] = True
     """Whether an intercept makes sense."""
-
-    @abstractmethod
-    def value(self, y: Any, z: Any) -> Any:
-        """loss(y, z), 0 or more, accurate to a few units in the last place of `value_terms`."""
-
-    @abstractmethod
-    def gradient(self, y: Any, z: Any) -> Any:
-        """d loss / dz; one of its limits at a kink."""
 
     def curvature(self, y: Any, z: Any) -> Any:
         """c >= 0 with loss(y, t) <= loss(y, z) + gradient(y, z) (t - z) + c/2 (t - z)^2.

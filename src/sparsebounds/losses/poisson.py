@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsebounds._support.array import Array, namespace
-from sparsebounds.losses.base import Loss, _full_like, entropy
+from sparsebounds.losses.base import Loss, entropy, full_like
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Poisson(Loss):
         return entropy(c) - c
 
     def domain(self, y: Array) -> tuple[Array, Array]:
-        return -y, _full_like(y, float("inf"))
+        return -y, full_like(y, float("inf"))
 
     def infimum(self, y: Array) -> Array:
         return y - entropy(y)

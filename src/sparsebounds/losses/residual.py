@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.rounding import U
 from sparsebounds._support.validate import LARGEST
-from sparsebounds.losses.base import Loss
+from sparsebounds.losses.base import Loss, checked_scale
 from sparsebounds.losses.cores import CoreLoss
-from sparsebounds.losses.huber import Huber
+from sparsebounds.losses.quadratic import Huber
 
 
 @dataclass(frozen=True)
@@ -34,18 +32,22 @@ class ResidualLoss(CoreLoss):
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        c = self.c
-        if isinstance(c, bool) or not isinstance(c, Real):
-            raise InputTypeError(f"c={c!r} must be a number, in the units of y.")
-        c = float(c)
-        if not (math.isfinite(c) and 0 < c <= LARGEST):
-            raise InputError(f"c={c!r} must be a positive finite number, in the units of y.")
-        object.__setattr__(self, "c", c)
+        object.__setattr__(self, "c", checked_scale("c", self.c, LARGEST))
+
+    turns: ClassVar[float]
+    """The loss turns from convex to concave at c/turns."""
+
+    tops: ClassVar[float] = 0.0
+    """It is bounded by c^2/tops; 0: by nothing."""
 
     @property
-    @abstractmethod
     def turn(self) -> float:
         """The residual at which the loss turns from convex to concave."""
+        return self.c / self.turns
+
+    @property
+    def height(self) -> float:
+        return self.c**2 / self.tops if self.tops else math.inf
 
     @abstractmethod
     def at(self, r: Any) -> Any:
@@ -59,9 +61,14 @@ class ResidualLoss(CoreLoss):
     def bend(self, r: Any) -> Any:
         """loss''(r)."""
 
-    @abstractmethod
     def radius(self, value: Any) -> Any:
         """The r > 0 with at(r) = value; inf where value is the height or more."""
+        share = np.minimum(value / self.height, 1.0)
+        return np.where(value < self.height, self.c * self.reached(share), np.inf)
+
+    def reached(self, share: Any) -> Any:
+        """The s = r/c at which a bounded loss is this share of its height."""
+        raise NotImplementedError
 
     def tangent(self, B: Vector) -> Vector | None:
         """p(B), NaN where there is no formula; None where there is none at all."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sparsebounds.matrices.bar import progress as progress
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
@@ -11,6 +10,7 @@ from sparsebounds.matrices.largest import RowTerms as RowTerms
 from sparsebounds.matrices.low_rank import LowRankMatrix
 from sparsebounds.matrices.opening import on_disk as on_disk
 from sparsebounds.matrices.opening import open_matrix as open_matrix
+from sparsebounds.matrices.progress import progress as progress
 from sparsebounds.matrices.sparse import SparseMatrix
 from sparsebounds.matrices.standardized import StandardizedMatrix, column_statistics
 from sparsebounds.matrices.standardized import standardized as standardized

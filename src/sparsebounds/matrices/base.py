@@ -39,6 +39,21 @@ class Matrix(ABC):
     elementwise: bool = True
     """Whether an entry has no error beyond these roundings."""
 
+    home: Home = HOST
+    """Where the entries live."""
+
+    sparse: bool = False
+    """Whether zeros are not stored, so that a dense block of columns is a waste."""
+
+    by_columns: bool = True
+    """Whether a few columns are read for their share of a pass, rather than for a pass."""
+
+    by_products: bool = False
+    """Whether X is better read by products than by columns, one part after the other."""
+
+    room: int | None = None
+    """Columns that may be held in memory at a time; None: all, where X is."""
+
     @property
     def entries(self) -> int:
         """Entries read in one pass."""
@@ -92,11 +107,6 @@ class Matrix(ABC):
 
         return DenseMatrix(self.columns(index))
 
-    @property
-    def home(self) -> Home:
-        """Where the entries live."""
-        return HOST
-
     def resident(self, index: Index) -> Array:
         """`columns`, at home."""
         return self.columns(index)
@@ -107,11 +117,6 @@ class Matrix(ABC):
         n, m = self.shape
         return self.checksum(*seeded(slice(0, n), slice(0, m)))
 
-    @property
-    def by_columns(self) -> bool:
-        """Whether a few columns are read for their share of a pass, rather than for a pass."""
-        return True
-
     def expect(self, strength: Vector) -> None:
         """Columns of large strength may be asked for soon: a hint."""
 
@@ -121,16 +126,6 @@ class Matrix(ABC):
             "sample_weight is 0 in some rows, which a Matrix cannot leave out; "
             "build it from the other rows."
         )
-
-    @property
-    def sparse(self) -> bool:
-        """Whether zeros are not stored, so that a dense block of columns is a waste."""
-        return False
-
-    @property
-    def by_products(self) -> bool:
-        """Whether X is better read by products than by columns, one part after the other."""
-        return self.sparse
 
     def combine(self, weights: Vector) -> Vector:
         """X weights, for weights of m rows: one pass, block by block."""
@@ -165,11 +160,6 @@ class Matrix(ABC):
         for part in (used[i : i + width] for i in range(0, len(used), width)):
             total += terms.at(part).of(self.columns(part))
         return total
-
-    @property
-    def room(self) -> int | None:
-        """Columns that may be held in memory at a time; None: all, where X is."""
-        return None
 
     def parts(self, least: int = 1) -> Iterator[Index]:
         """All columns, `least` at a time or as many as fit into a block."""

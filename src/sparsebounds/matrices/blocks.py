@@ -15,7 +15,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from operator import methodcaller
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -37,6 +36,8 @@ Plan: TypeAlias = Callable[[int, int], Work | None]
 Plans can be pickled: one travels once to wherever the blocks are, and is asked for work there.
 """
 
+Merge: TypeAlias = Callable[[Any, Any], Any]
+Along: TypeAlias = Literal["rows", "columns"]
 
 ALONG = 32
 """A pass that is made for a few columns also reads others, at most one in so many."""
@@ -44,6 +45,10 @@ ALONG = 32
 
 class BlockMatrix(Matrix):
     """A grid of blocks; `heights` and `widths` are their numbers of rows and of columns."""
+
+    by_columns = False
+    by_products = True
+    room: int
 
     def __init__(
         self,
@@ -57,7 +62,7 @@ class BlockMatrix(Matrix):
         self.shape = (self.rows[-1].stop, self.cols[-1].stop)
         self.passes = 0.0
         self._cache = ColumnCache(self.shape, cache, dtype)
-        self._room = cache // (8 * self.shape[0])
+        self.room = cache // (8 * self.shape[0])
         self._expected: Vector | None = None
 
     @property
@@ -67,9 +72,7 @@ class BlockMatrix(Matrix):
         return max(few, min(4 * few, self._cache.most // 2))
 
     @abstractmethod
-    def fold(
-        self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
-    ) -> Iterator[tuple[int, Any]]:
+    def fold(self, plan: Plan, merge: Merge, along: Along) -> Iterator[tuple[int, Any]]:
         """Do the work of a plan; merge results, in any order, along the rows or the columns.
 
         "rows" merges the blocks of each column of blocks, and yields (column of blocks, result);
@@ -77,11 +80,18 @@ class BlockMatrix(Matrix):
         Blocks read are added to `passes`.
         """
 
+    def _across(self, plan: Plan, *lead: int) -> Vector:
+        """Sums over the rows of blocks, one number (or `lead` of them) per column."""
+        out = np.empty((*lead, self.shape[1]))
+        for j, part in self.fold(plan, operator.add, "rows"):
+            out[..., self.cols[j]] = part
+        return out
+
     @cached_property
     def _first_pass(self) -> tuple[Vector, Bits]:
         """Norms and checksums."""
         norms, sums = np.empty(self.shape[1]), np.zeros(SEEDS, dtype=np.uint64)
-        plan = partial(_surveys, rows=self.rows, cols=self.cols)
+        plan = _plan(_survey, rows=self.rows, cols=self.cols)
         for j, (part, total) in self.fold(plan, _both, "rows"):
             norms[self.cols[j]] = part
             sums += total
@@ -96,18 +106,13 @@ class BlockMatrix(Matrix):
         return self._first_pass[1]
 
     def scores(self, a: Vector) -> Vector:
-        out = np.empty(self.shape[1])
-        plan = partial(_by_rows, method="scores", array=a, rows=self.rows)
-        for j, part in self.fold(plan, operator.add, "rows"):
-            out[self.cols[j]] = part
-        return out
+        return self._across(_plan(_scores, a=a, rows=self.rows))
 
     def scores_many(self, a: Vector) -> Vector:
-        out = np.empty((len(a), self.shape[1]))
-        plan = partial(_many, a=a, rows=self.rows)
-        for j, part in self.fold(plan, operator.add, "rows"):
-            out[:, self.cols[j]] = part
-        return out
+        return self._across(_plan(_scores_many, a=a, rows=self.rows), len(a))
+
+    def project(self, basis: Vector) -> Vector:
+        return self._across(_plan(_project, basis=basis, rows=self.rows), basis.shape[1])
 
     def columns(self, index: Index) -> Vector:
         if len(index) > self._cache.most:
@@ -141,46 +146,31 @@ class BlockMatrix(Matrix):
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         mean, spread = np.empty(self.shape[1]), np.empty(self.shape[1])
-        plan = partial(_pools, weights=weights, rows=self.rows)
+        plan = _plan(_moments, weights=weights, rows=self.rows)
         for j, (_, center, squares) in self.fold(plan, _pooled, "rows"):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
         return mean, spread
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:
         total = np.zeros(len(rows), dtype=np.uint64)
-        plan = partial(_sums, seeds=(rows, cols), rows=self.rows, cols=self.cols)
+        plan = _plan(_checksum, seeds=(rows, cols), rows=self.rows, cols=self.cols)
         for _, part in self.fold(plan, operator.add, "rows"):
             total += part
         return total
 
     def combine(self, weights: Vector) -> Vector:
         out = np.empty((self.shape[0], weights.shape[1]))
-        plan = partial(_by_columns, method="combine", array=weights, cols=self.cols)
+        plan = _plan(_combine, weights=weights, cols=self.cols)
         for i, part in self.fold(plan, operator.add, "columns"):
             out[self.rows[i]] = part
         return out
 
-    def project(self, basis: Vector) -> Vector:
-        out = np.empty((basis.shape[1], self.shape[1]))
-        plan = partial(_by_rows, method="project", array=basis, rows=self.rows)
-        for j, part in self.fold(plan, operator.add, "rows"):
-            out[:, self.cols[j]] = part
-        return out
-
-    @property
-    def by_columns(self) -> bool:
-        return False
-
-    @property
-    def by_products(self) -> bool:
-        return True
-
     def misfits(self, left: Vector, right: Vector, weights: Vector, index: Index) -> Vector:
-        out = np.empty(len(index))
-        places = self._places(index)
-        plan = partial(
+        out, (places, local, wanted) = np.empty(len(index)), self._located(index)
+        plan = _plan(
             _misfits,
-            local=self._local(index, places),
+            wanted,
+            local=local,
             right=[right[:, at] for at in places],
             left=left,
             weights=weights,
@@ -194,14 +184,11 @@ class BlockMatrix(Matrix):
         if len(self._cache.missing(terms.used)) == 0:
             return super().largest(terms)
         found = [RowSums.none(rows.stop - rows.start, None) for rows in self.rows]
-        plan = partial(_largest, terms=terms, cols=self.cols)
+        wanted = [j for j, cols in enumerate(self.cols) if len(terms.at(cols).used)]
+        plan = _plan(_largest, wanted, terms=terms, cols=self.cols)
         for i, part in self.fold(plan, operator.add, "columns"):
             found[i] = part.closed()
         return RowSums.stacked(found)
-
-    @property
-    def room(self) -> int:
-        return self._room
 
     def parts(self, least: int = 1) -> Iterator[Index]:
         # Each may cost a pass: few, as wide as the budget allows.
@@ -210,19 +197,19 @@ class BlockMatrix(Matrix):
 
     def _read(self, index: Index, out: npt.NDArray[np.floating], places: Index) -> None:
         """Write columns to places in `out`, from every block that holds some of them."""
-        inside = self._places(index)
-        plan = partial(_takes, local=self._local(index, inside))
+        inside, local, wanted = self._located(index)
+        plan = _plan(_taken, wanted, local=local)
         for i, found in self.fold(plan, operator.add, "columns"):
             for j, columns in found:
                 out[self.rows[i], places[inside[j]]] = columns
 
-    def _places(self, index: Index) -> list[Index]:
-        """Where in `index` the columns of each column of blocks are."""
-        return [np.flatnonzero((index >= cols.start) & (index < cols.stop)) for cols in self.cols]
-
-    def _local(self, index: Index, places: list[Index]) -> list[Index]:
-        """The columns of `index` as each column of blocks numbers them."""
-        return [index[at] - cols.start for at, cols in zip(places, self.cols, strict=True)]
+    def _located(self, index: Index) -> tuple[list[Index], list[Index], list[int]]:
+        """For each column of blocks, where in `index` its columns are, and how it numbers them;
+        then the columns of blocks that hold any."""
+        ranges = self.cols
+        places = [np.flatnonzero((index >= cols.start) & (index < cols.stop)) for cols in ranges]
+        local = [index[at] - cols.start for at, cols in zip(places, ranges, strict=True)]
+        return places, local, [j for j, at in enumerate(places) if len(at)]
 
 
 def _ranges(sizes: Sequence[int]) -> list[slice]:
@@ -230,38 +217,42 @@ def _ranges(sizes: Sequence[int]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
-# Plans.
+def _plan(work: Callable[..., Any], wanted: list[int] | None = None, **data: Any) -> Plan:
+    """The same work at every block, told its place, or at the `wanted` columns of blocks alone."""
+    return partial(_at, work=work, wanted=wanted, **data)
 
 
-def _by_rows(i: int, _: int, method: str, array: Vector, rows: list[slice]) -> Work:
-    return methodcaller(method, array[rows[i]])
+def _at(i: int, j: int, work: Callable[..., Any], wanted: list[int] | None, **data: Any) -> Any:
+    return partial(work, i=i, j=j, **data) if wanted is None or j in wanted else None
 
 
-def _by_columns(_: int, j: int, method: str, array: Vector, cols: list[slice]) -> Work:
-    return methodcaller(method, array[cols[j]])
+# Work, and how its results are merged.
 
 
-def _many(i: int, _: int, a: Vector, rows: list[slice]) -> Work:
-    return methodcaller("scores_many", a[:, rows[i]])
+def _scores(block: Matrix, i: int, j: int, a: Vector, rows: list[slice]) -> Vector:
+    return block.scores(a[rows[i]])
 
 
-def _sums(i: int, j: int, seeds: tuple[Bits, Bits], rows: list[slice], cols: list[slice]) -> Work:
-    return methodcaller("checksum", seeds[0][:, rows[i]], seeds[1][:, cols[j]])
+def _scores_many(block: Matrix, i: int, j: int, a: Vector, rows: list[slice]) -> Vector:
+    return block.scores_many(a[:, rows[i]])
 
 
-def _surveys(i: int, j: int, rows: list[slice], cols: list[slice]) -> Work:
-    return partial(_survey, rows=rows[i], cols=cols[j])
+def _project(block: Matrix, i: int, j: int, basis: Vector, rows: list[slice]) -> Vector:
+    return block.project(basis[rows[i]])
 
 
-def _pools(i: int, _: int, weights: Vector, rows: list[slice]) -> Work:
-    return partial(_moments, weights=weights[rows[i]])
+def _combine(block: Matrix, i: int, j: int, weights: Vector, cols: list[slice]) -> Vector:
+    return block.combine(weights[cols[j]])
 
 
-def _takes(_: int, j: int, local: list[Index]) -> Work | None:
-    return partial(_taken, block=j, local=local[j]) if len(local[j]) else None
+def _checksum(
+    block: Matrix, i: int, j: int, seeds: tuple[Bits, Bits], rows: list[slice], cols: list[slice]
+) -> Bits:
+    return block.checksum(seeds[0][:, rows[i]], seeds[1][:, cols[j]])
 
 
 def _misfits(
+    block: Matrix,
     i: int,
     j: int,
     local: list[Index],
@@ -269,23 +260,24 @@ def _misfits(
     left: Vector,
     weights: Vector,
     rows: list[slice],
-) -> Work | None:
-    if len(local[j]) == 0:
-        return None
-    return methodcaller("misfits", left[rows[i]], right[j], weights[rows[i]], local[j])
+) -> Vector:
+    return block.misfits(left[rows[i]], right[j], weights[rows[i]], local[j])
 
 
-def _largest(_: int, j: int, terms: RowTerms, cols: list[slice]) -> Work | None:
-    here = terms.at(cols[j])
+def _taken(block: Matrix, i: int, j: int, local: list[Index]) -> list[tuple[int, Vector]]:
+    return [(j, block.columns(local[j]))]
+
+
+def _largest(block: Matrix, i: int, j: int, terms: RowTerms, cols: list[slice]) -> RowSums:
+    found = block.largest(terms.at(cols[j]))
     # The only blocks of their rows send sums, not terms.
-    return partial(_tops, terms=here, last=len(cols) == 1) if len(here.used) else None
+    return found.closed() if len(cols) == 1 else found
 
 
-# Work, and how its results are merged.
-
-
-def _survey(block: Matrix, rows: slice, cols: slice) -> tuple[Vector, Bits]:
-    return block.norms, block.checksum(*seeded(rows, cols))
+def _survey(
+    block: Matrix, i: int, j: int, rows: list[slice], cols: list[slice]
+) -> tuple[Vector, Bits]:
+    return block.norms, block.checksum(*seeded(rows[i], cols[j]))
 
 
 def _both(one: tuple[Vector, Bits], other: tuple[Vector, Bits]) -> tuple[Vector, Bits]:
@@ -294,21 +286,14 @@ def _both(one: tuple[Vector, Bits], other: tuple[Vector, Bits]) -> tuple[Vector,
     return up(up(np.hypot(one[0], other[0]))), one[1] + other[1]
 
 
-def _tops(block: Matrix, terms: RowTerms, last: bool) -> RowSums:
-    found = block.largest(terms)
-    return found.closed() if last else found
-
-
-def _taken(matrix: Matrix, *, block: int, local: Index) -> list[tuple[int, Vector]]:
-    return [(block, matrix.columns(local))]
-
-
-def _moments(block: Matrix, weights: Vector) -> tuple[float, Vector, Vector]:
+def _moments(
+    block: Matrix, i: int, j: int, weights: Vector, rows: list[slice]
+) -> tuple[float, Vector, Vector]:
     """The share of these rows, and mean and spread of the columns in them."""
-    share = float(np.sum(weights))
+    share = float(np.sum(weights[rows[i]]))
     if share == 0.0:
         return 0.0, np.zeros(block.shape[1]), np.zeros(block.shape[1])
-    mean, spread = block.moments(weights / share)
+    mean, spread = block.moments(weights[rows[i]] / share)
     return share, mean, share * spread
 
 

@@ -27,11 +27,6 @@ class ColumnCache:
         self._places: OrderedDict[int, int] = OrderedDict()
         self._array: npt.NDArray[np.floating] | None = None
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes kept at present."""
-        return len(self._places) * self._shape[0] * self._dtype.itemsize
-
     def missing(self, index: Index) -> Index:
         """Which of these columns are not here, each once."""
         wanted = dict.fromkeys(index.tolist())

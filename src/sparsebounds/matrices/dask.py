@@ -17,16 +17,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import reduce
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Mask, namespace
 from sparsebounds._support.errors import InputError
 from sparsebounds.matrices.base import Matrix
-from sparsebounds.matrices.blocks import BlockMatrix, Plan
+from sparsebounds.matrices.blocks import Along, BlockMatrix, Merge, Plan
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix
@@ -89,9 +89,7 @@ class DaskMatrix(BlockMatrix):
         matrix.names = self.names
         return matrix
 
-    def fold(
-        self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
-    ) -> Iterator[tuple[int, Any]]:
+    def fold(self, plan: Plan, merge: Merge, along: Along) -> Iterator[tuple[int, Any]]:
         wanted = [
             (i, j)
             for i in range(len(self.rows))
@@ -133,8 +131,8 @@ class DaskMatrix(BlockMatrix):
     def _pass(
         self,
         plan: Plan,
-        merge: Callable[[Any, Any], Any],
-        along: Literal["rows", "columns"],
+        merge: Merge,
+        along: Along,
         wanted: list[tuple[int, int]],
         heard: Heard | None,
     ) -> list[tuple[int, Any]]:
@@ -172,28 +170,25 @@ class DaskMatrix(BlockMatrix):
         return node if inside else TaskRef(key)
 
 
-def _hearing(name: str, client: Any, heard: Heard | None) -> AbstractContextManager[Any]:
+@contextmanager
+def _hearing(name: str, client: Any, heard: Heard | None) -> Iterator[None]:
     """While in force, `heard` is called for each block that is finished."""
     if heard is None:
-        return nullcontext()
-    if client is not None:
-        return _subscribed(client, name, heard)
-
-    def posttask(key: Any, *_: Any) -> None:
-        if isinstance(key, tuple) and key[0] == name:
-            heard(key[1], key[2])
-
-    callback: AbstractContextManager[Any] = Callback(posttask=posttask)
-    return callback
-
-
-@contextmanager
-def _subscribed(client: Any, topic: str, heard: Heard) -> Iterator[None]:
-    client.subscribe_topic(topic, lambda event: heard(*event[1]))
-    try:
         yield
-    finally:
-        client.unsubscribe_topic(topic)
+    elif client is not None:
+        client.subscribe_topic(name, lambda event: heard(*event[1]))
+        try:
+            yield
+        finally:
+            client.unsubscribe_topic(name)
+    else:
+
+        def posttask(key: Any, *_: Any) -> None:
+            if isinstance(key, tuple) and key[0] == name:
+                heard(key[1], key[2])
+
+        with Callback(posttask=posttask):
+            yield
 
 
 def _shared(graph: dict[Any, Any], key: str, plan: Plan, count: int, client: Any) -> Any:
@@ -216,9 +211,7 @@ def _nbytes(plan: Any) -> int:
     return sum(getattr(part, "nbytes", 0) for part in parts)
 
 
-def _tree(
-    graph: dict[Any, Any], name: str, at: int, keys: list[Any], merge: Callable[[Any, Any], Any]
-) -> Any:
+def _tree(graph: dict[Any, Any], name: str, at: int, keys: list[Any], merge: Merge) -> Any:
     """Add tasks that merge these keys, a few at a time; the key of the last."""
     level = 0
     while len(keys) > 1:
@@ -249,12 +242,10 @@ def as_block(chunk: Any) -> Matrix:
     """A chunk as a matrix, as it is: what is wrong in it shows in its norms."""
     if hasattr(chunk, "tocsc"):
         return SparseMatrix(chunk)
-    if isinstance(chunk, np.ndarray):
-        wide = chunk.dtype in (np.float32, np.float64)
-        return DenseMatrix(chunk if wide else chunk.astype(np.float64))
     xp = namespace(chunk)
-    wide = chunk.dtype in (xp.float32, xp.float64)
-    return DeviceMatrix(chunk if wide else xp.astype(chunk, xp.float64))
+    if chunk.dtype not in (xp.float32, xp.float64):
+        chunk = xp.astype(chunk, xp.float64)
+    return DenseMatrix(chunk) if isinstance(chunk, np.ndarray) else DeviceMatrix(chunk)
 
 
 def _lost(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""The sums of `sums` by kernels for CUDA: entries are read once, as they are stored.
+"""The sums of `device` by kernels for CUDA: entries are read once, as they are stored.
 
 A float32 entry becomes float64 in a register, so the pass costs no more than reading X does; with
 library calls it would be written to memory and read back at twice its size. A program of the
@@ -17,6 +17,7 @@ import triton.language as tl
 
 from sparsebounds._support.array import Array, Vector
 from sparsebounds.matrices.bits import Bits
+from sparsebounds.matrices.device import ColumnSums
 
 DEEP = 1024
 """Rows in a partial sum."""
@@ -93,8 +94,8 @@ def _word_sums(
     tl.store(out + tl.program_id(1).to(tl.int64) * m + j, tl.sum(total, axis=0), mask=here)
 
 
-class FusedSums:
-    """`ColumnSums` of a torch tensor on a CUDA device, or of what shares memory with one."""
+class FusedSums(ColumnSums):
+    """Of a torch tensor on a CUDA device, or of what shares memory with one."""
 
     def __init__(self, array: Array) -> None:
         self._x = torch.from_dlpack(array) if not isinstance(array, torch.Tensor) else array

@@ -26,22 +26,16 @@ class RowTerms:
     """What is asked of every row; vectors have an entry for each column."""
 
     center: Vector
-    """c."""
-
     error: Vector
-    """e."""
-
     curvature: Vector
-    """r."""
+    """c, e and r."""
 
     always: Mask
-    """Columns that are always in."""
-
     chosen: Mask
-    """Columns to choose from."""
+    """Columns that are always in, and columns to choose from."""
 
     most: int | None
-    """How many of them; None: any number."""
+    """How many of these; None: any number."""
 
     layers: tuple[tuple[Vector, Vector], ...] = ()
     """(center, scale) by which stored entries become x_ij = (. - center_j)/scale_j, in order."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,19 @@ from array_api_compat import is_array_api_obj
 
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.extras import library
-from sparsebounds._support.memory import byte_count, check_room
+from sparsebounds._support.memory import byte_count, check_room, in_words
 from sparsebounds.matrices.base import Matrix
-from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape
-from sparsebounds.matrices.parquet import ParquetStorage
-from sparsebounds.matrices.placing import on_dask, on_device
-from sparsebounds.matrices.storage import ChunkedStorage, MappedStorage, Storage, check_open
+from sparsebounds.matrices.checks import check_dimensions, check_kind, check_shape, exact_float
+from sparsebounds.matrices.dense import DenseMatrix
+from sparsebounds.matrices.device import DeviceMatrix
+from sparsebounds.matrices.storage import (
+    Block,
+    ChunkedStorage,
+    MappedStorage,
+    ParquetStorage,
+    Storage,
+    check_open,
+)
 from sparsebounds.matrices.stored import MEMORY, StoredMatrix
 
 ON_DISK = ("zarr", "h5py")
@@ -54,8 +63,8 @@ def open_matrix(
         )
     stored = _stored(source, limit, dataset)
     if on == "dask":
-        return on_dask(Path(source), dataset, stored)
-    return stored if on is None else on_device(stored, on)
+        return _on_dask(Path(source), dataset, stored)
+    return stored if on is None else _on_device(stored, on)
 
 
 def _stored(source: Any, limit: int, dataset: str | None) -> StoredMatrix:
@@ -157,3 +166,71 @@ def _member(group: Any, dataset: str | None, where: str) -> Any:
         asked = "dataset names one of" if dataset is None else f"dataset={dataset!r} is none of"
         raise InputError(f"{asked} the arrays in {where}: {', '.join(map(repr, names[:10]))}.")
     return group[dataset]
+
+
+# From a file to where the work is done: the memory of a device, or the workers of Dask.
+
+
+def _on_device(stored: StoredMatrix, name: str) -> DeviceMatrix:
+    """The matrix in the memory of a device of torch: read once, block by block."""
+    torch = library("torch", "gpu", f"on={name!r} needs torch")
+    dtype = np.dtype(exact_float(stored.storage.dtype))
+    try:
+        X = torch.empty(stored.shape, dtype=getattr(torch, dtype.name), device=name)
+    except torch.OutOfMemoryError as error:
+        size = in_words(stored.entries * dtype.itemsize)
+        raise InputError(
+            f"on={name!r}: X takes {size}, more than is free there; leave `on` out to "
+            "read X by blocks."
+        ) from error
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"on={name!r} is no device that torch can use: {reason}.") from error
+
+    def copied(block: Matrix, to: Any) -> None:
+        assert isinstance(block, DenseMatrix)
+        # torch does not know every type, nor other orders of bytes.
+        to.copy_(torch.from_numpy(np.ascontiguousarray(block.array, dtype)))
+
+    def plan(i: int, j: int) -> Callable[[Matrix], None]:
+        return partial(copied, to=X[stored.rows[i], stored.cols[j]])
+
+    for _ in stored.fold(plan, lambda *_: None, "rows"):
+        pass
+    matrix = DeviceMatrix(X)
+    matrix.names = stored.names
+    return matrix
+
+
+def _on_dask(path: Path, dataset: str | None, stored: StoredMatrix) -> Matrix:
+    """The matrix as chunks that Dask's workers read from the file themselves."""
+    da = library("dask.array", "dask", "on='dask' needs dask")
+    from sparsebounds.matrices.dask import DaskMatrix
+
+    dtype = stored.storage.dtype
+    sizes = [[part.stop - part.start for part in parts] for parts in (stored.rows, stored.cols)]
+    chunks = da.map_blocks(
+        partial(_chunk, path=str(path.resolve()), dataset=dataset, written=path.stat().st_mtime_ns),
+        chunks=(tuple(sizes[0]), tuple(sizes[1])),
+        dtype=dtype,
+        meta=np.empty((0, 0), dtype),
+    )
+    matrix = DaskMatrix(chunks)
+    matrix.names = stored.names
+    return matrix
+
+
+def _chunk(block_info: Any, path: str, dataset: str | None, written: int) -> Block:
+    (top, bottom), (left, right) = block_info[None]["array-location"]
+    storage = _storage(path, dataset, written)
+    room = np.empty((bottom - top) * (right - left) * storage.dtype.itemsize, np.uint8)
+    storage.check()
+    block = storage.read(slice(top, bottom), slice(left, right), room)
+    storage.check()
+    return block
+
+
+@lru_cache(maxsize=8)
+def _storage(path: str, dataset: str | None, written: int) -> Storage:
+    """The file, opened once a process; another one of its name, `written` later, anew."""
+    return opened(Path(path), dataset)

@@ -1,8 +1,10 @@
-"""How far a pass over X is, for whoever wants to know: listeners hear of every block read."""
+"""How far a pass over X is, for whoever wants to know: listeners hear of every block read.
+
+One listener is a bar on standard error, `progress`.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,9 +24,6 @@ class PassProgress:
     total: int
     bytes: int
     """Bytes read in this pass."""
-
-    seconds: float
-    """Seconds since it began."""
 
 
 Listener = Callable[[PassProgress], None]
@@ -49,7 +48,6 @@ class Meter:
         self._total, self._done, self._bytes = total, 0, 0
         # Those of whoever begins the pass: blocks may be counted in another thread.
         self._listeners = _listeners.get()
-        self._started = time.perf_counter()
 
     @property
     def heard(self) -> bool:
@@ -60,7 +58,40 @@ class Meter:
         """A block of so many bytes is done; `passes` is the matrix's own count."""
         self._done, self._bytes = self._done + 1, self._bytes + size
         if self._listeners:
-            seconds = time.perf_counter() - self._started
-            now = PassProgress(passes, self._done, self._total, self._bytes, seconds)
+            now = PassProgress(passes, self._done, self._total, self._bytes)
             for listener in self._listeners:
                 listener(now)
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show how far each pass over X is, in a `with` block; nothing where there is no terminal.
+
+    The bar shows which pass it is, the bytes read and their number per second.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:  # a disabled bar of rich before 14.3 ends with an empty line
+        yield
+        return
+    shown = Progress(
+        TextColumn("pass {task.fields[number]:.1f}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+    )
+    with shown:
+        task = shown.add_task("", total=None, number=0.0)
+
+        def show(now: PassProgress) -> None:
+            if now.done == 1:
+                shown.reset(task)
+            whole = now.bytes * now.total // now.done
+            shown.update(task, completed=now.bytes, total=whole, number=now.passes)
+
+        with heard_by(show):
+            yield

@@ -16,6 +16,8 @@ from sparsebounds.matrices.largest import RowSums, RowTerms
 class SparseMatrix(Matrix):
     """A CSC matrix; other formats are converted once, on entry."""
 
+    sparse = by_products = True
+
     def __init__(self, matrix: Any) -> None:
         csc = matrix.tocsc()
         if not csc.has_canonical_format:
@@ -28,10 +30,6 @@ class SparseMatrix(Matrix):
     @property
     def entries(self) -> int:
         return int(self._csc.nnz)
-
-    @property
-    def sparse(self) -> bool:
-        return True
 
     @property
     def values(self) -> Vector:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Array, Home, Index, Vector
+from sparsebounds._support.array import Array, Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
@@ -29,7 +29,9 @@ class StandardizedMatrix(Matrix):
         self.center = center
         self.scale = scale
         self.shape = base.shape
-        self.elementwise = base.elementwise
+        self.elementwise, self.home, self.sparse = base.elementwise, base.home, base.sparse
+        self.by_columns, self.by_products = base.by_columns, base.by_products
+        self.room = base.room
 
     @property
     def passes(self) -> float:  # type: ignore[override]
@@ -79,10 +81,6 @@ class StandardizedMatrix(Matrix):
     def columns(self, index: Index) -> Vector:
         return (self.base.columns(index) - self.center[index]) / self.scale[index]
 
-    @property
-    def home(self) -> Home:
-        return self.base.home
-
     def resident(self, index: Index) -> Array:
         bring = self.home.bring
         return (self.base.resident(index) - bring(self.center[index])) / bring(self.scale[index])
@@ -90,20 +88,8 @@ class StandardizedMatrix(Matrix):
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
 
-    @property
-    def by_columns(self) -> bool:
-        return self.base.by_columns
-
     def expect(self, strength: Vector) -> None:
         self.base.expect(strength)
-
-    @property
-    def sparse(self) -> bool:
-        return self.base.sparse
-
-    @property
-    def by_products(self) -> bool:
-        return self.base.by_products
 
     def combine(self, weights: Vector) -> Vector:
         if not self.by_products:
@@ -125,10 +111,6 @@ class StandardizedMatrix(Matrix):
 
     def largest(self, terms: RowTerms) -> RowSums:
         return self.base.largest(terms.below(self.center, self.scale))
-
-    @property
-    def room(self) -> int | None:
-        return self.base.room
 
     def parts(self, least: int = 1) -> Iterator[Index]:
         return self.base.parts(least)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import product
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Mask
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.memory import in_words
-from sparsebounds.matrices.ahead import ahead
-from sparsebounds.matrices.blocks import BlockMatrix, Plan
+from sparsebounds.matrices.blocks import Along, BlockMatrix, Merge, Plan
 from sparsebounds.matrices.checks import exact_float
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.progress import Meter
@@ -36,6 +36,11 @@ BLOCK = 1 << 26
 
 SLIVER = 64
 """Rows (or columns) of a block at least: products with fewer run at a fraction of the speed."""
+
+THREAD = "sparsebounds-read"
+"""How the name of the reading thread begins."""
+
+T = TypeVar("T")
 
 
 class StoredMatrix(BlockMatrix):
@@ -55,11 +60,8 @@ class StoredMatrix(BlockMatrix):
         )
         widths = [min(m, left + wide) - left for left in range(0, m, wide)]
         super().__init__(heights, widths, memory // 2, exact_float(storage.dtype))
+        self.by_columns = storage.tile[1] < m
         self._largest = tall * wide * storage.dtype.itemsize
-
-    @property
-    def by_columns(self) -> bool:
-        return self.storage.tile[1] < self.shape[1]
 
     def kept(self, keep: Mask) -> StoredMatrix:
         """The same file with its rows `keep` alone."""
@@ -67,9 +69,7 @@ class StoredMatrix(BlockMatrix):
             raise InputError("Rows have been left out of this matrix already; open it again.")
         return StoredMatrix(self.storage, self.memory, keep)
 
-    def fold(
-        self, plan: Plan, merge: Callable[[Any, Any], Any], along: Literal["rows", "columns"]
-    ) -> Iterator[tuple[int, Any]]:
+    def fold(self, plan: Plan, merge: Merge, along: Along) -> Iterator[tuple[int, Any]]:
         grid = (range(len(self.rows)), range(len(self.cols)))
         places = list(product(*grid))
         if not self.storage.by_rows:
@@ -126,6 +126,25 @@ class StoredMatrix(BlockMatrix):
         entries = (rows.stop - rows.start) * columns
         self.passes += entries / (self.storage.shape[0] * self.storage.shape[1])
         meter.add(int(entries * self.storage.dtype.itemsize), self.passes)
+
+
+def ahead(reads: Iterable[Callable[[], T]]) -> Generator[T, None, None]:
+    """What the reads return, in order; at most two are held, the caller's and the next.
+
+    An error in a read is raised here. The thread ends with the iterator, however that ends: it
+    then finishes the one read that it is in.
+    """
+    waiting = iter(reads)
+    first = next(waiting, None)
+    if first is None:
+        return
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD) as pool:
+        coming = pool.submit(first)
+        for read in waiting:
+            block = coming.result()
+            coming = pool.submit(read)
+            yield block
+        yield coming.result()
 
 
 def _rows(block: Block, kept: Index) -> Block:

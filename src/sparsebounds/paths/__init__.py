@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from sparsebounds.paths.arguments import budgets as budgets
-from sparsebounds.paths.arguments import prices as prices
-from sparsebounds.paths.around import path_around as path_around
+from sparsebounds.paths.call import budgets as budgets
 from sparsebounds.paths.call import path, path_of
+from sparsebounds.paths.call import path_around as path_around
+from sparsebounds.paths.call import prices as prices
+from sparsebounds.paths.plot import AXES as AXES
+from sparsebounds.paths.plot import MEMBERS as MEMBERS
 from sparsebounds.paths.plot import MOST_NAMES as MOST_NAMES
 from sparsebounds.paths.plot import entry_order as entry_order
+from sparsebounds.paths.plot import members as members
 from sparsebounds.paths.plot import places as places
 from sparsebounds.paths.plot import program_coefs as program_coefs
 from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint

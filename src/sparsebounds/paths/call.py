@@ -1,17 +1,27 @@
-"""path: the arguments of `solve` with a grid in place of k or l0."""
+"""path: the arguments of `solve` with a grid in place of k or l0, and points around a model."""
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Unpack
 
+import numpy as np
+
+from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import Deadline
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
-from sparsebounds.paths.arguments import check_options, checked_grid
 from sparsebounds.paths.result import Path
 from sparsebounds.paths.walk import Callback, Walk
 from sparsebounds.program import Program
+
+SIZES, PRICES, DECADE = 10, 9, 10.0
+"""Points around a model: how many there are, and how far the prices go from the chosen one."""
+
+LEAST_SECONDS = 1.0
+"""They may take as long as the solution took, or this."""
 
 
 @takes(CommonArguments, after="l0s")
@@ -42,8 +52,7 @@ def path(
     exists: the answer is that of a path that was never stopped.
     """
     deadline = Deadline.of(time_limit)
-    grid = checked_grid(ks, l0s)
-    check_options(tol, stop, exact, node_limit, callback)
+    grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     first: dict[str, Any] = {"k": grid[0]} if l0s is None else {"l0": grid[0]}
     program = Program(X, y, **first, **problem)
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
@@ -64,6 +73,60 @@ def path_of(
 ) -> Path:
     """`path` for a program that is already posed; its own k or l0 does not matter."""
     deadline = Deadline.of(time_limit)
-    grid = checked_grid(ks, l0s)
-    check_options(tol, stop, exact, node_limit, callback)
+    grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+
+
+def path_around(program: Program, seconds: float) -> Path | None:
+    """A short path around the program's own k or l0; None with a price for each feature.
+
+    `seconds` are those that its solution took.
+    """
+    limit = max(LEAST_SECONDS, seconds)
+    if program.k is not None:
+        most = min(int(np.count_nonzero(program.free)), program.k + max(2, program.k // 3))
+        near = range(max(program.k - 1, 0), program.k + 2)
+        spread = np.linspace(min(1, most), most, SIZES).round().astype(int).tolist()
+        grid = sorted({program.k, *spread, *(k for k in near if 0 < k <= most)})
+        return path_of(program, ks=grid, time_limit=limit)
+    if isinstance(program.l0, float) and 0.0 < program.l0 < math.inf:
+        around = program.l0 * np.geomspace(DECADE, 1.0 / DECADE, PRICES)
+        around[PRICES // 2] = program.l0
+        return path_of(program, l0s=around.tolist(), time_limit=limit)
+    return None
+
+
+def _checked(
+    ks: Any, l0s: Any, tol: Any, stop: Any, exact: Any, node_limit: Any, callback: Any
+) -> list[int] | list[float]:
+    """Budgets or prices, whichever was given, once all arguments make sense."""
+    check.exactly_one(ks=ks, l0s=l0s)
+    grid = budgets(ks) if l0s is None else prices(l0s)
+    check.check_tolerance(tol)
+    if stop is not None and not (check.is_number(stop) and 0.0 < float(stop) < 1.0):
+        raise InputError(f"stop={stop!r} must be a number between 0 and 1, such as 0.01, or None.")
+    check.check_exact(exact)
+    check.check_node_limit(node_limit)
+    check.check_callback(callback)
+    return grid
+
+
+def budgets(ks: Any) -> list[int]:
+    """The numbers of features asked for, ascending, each once."""
+    if not check.is_list(ks):
+        raise InputTypeError(f"ks={ks!r} must be a list of integers, such as range(1, 31).")
+    grid = sorted({check.cardinality(k, "ks") for k in check.entries(ks)})
+    if not grid:
+        raise InputError("ks is empty; pass one number of features or more, such as range(1, 31).")
+    return grid
+
+
+def prices(l0s: Any) -> list[float]:
+    """The prices asked for, descending (so that models grow), each once."""
+    if not check.is_list(l0s):
+        raise InputTypeError(f"l0s={l0s!r} must be a list of prices, such as [0.1, 0.03, 0.01].")
+    found = {check.positive_number("l0s", l0, listed=True) for l0 in check.entries(l0s)}
+    grid = sorted(found, reverse=True)
+    if not grid:
+        raise InputError("l0s is empty; pass one price or more, such as [0.1, 0.03, 0.01].")
+    return grid

@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,7 @@ from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import coarse
 from sparsebounds.problem import Problem
 from sparsebounds.program import Program
+from sparsebounds.relaxation import Relaxation
 
 FORMAT = "sparsebounds-path-1"
 
@@ -71,12 +71,7 @@ class WalkState:
     batches: tuple[Index, ...]
     """Columns of the workspace, as they were read."""
 
-    w: Vector
-    """The last relaxed point, its intercept, the ball's multiplier, and its dual vector."""
-
-    b: float
-    eta: float
-    t: Vector
+    last: Relaxation
     known: tuple[Index, ...]
     sizes: dict[int, Vector]
     """Dual vectors of the budgets that a path in l0 keeps."""
@@ -138,7 +133,6 @@ class PathCheckpoint:
     def _state(self, arrays: dict[str, Any], posed: Callable[[float], Program]) -> WalkState:
         n, m = self._program.n, self._program.m
         duals, curves = list(numbers(arrays["duals"], None, n)), arrays["curves"]
-        w = numbers(arrays["w"], m)
         lower, eta = arrays["lower"], float(arrays["eta"])
         if any(x.dtype != np.float64 or np.any(np.isnan(x)) for x in (curves, lower)):
             raise ValueError("the curves or the bounds are not numbers")
@@ -148,23 +142,21 @@ class PathCheckpoint:
         read = np.concatenate(batches) if batches else np.zeros(0)
         if len(np.unique(read)) < len(read):
             raise ValueError("a column was read twice")
-        steps = int(arrays["steps"])
         b, passes, seconds = numbers(arrays["numbers"], 3).tolist()
         sizes = places(arrays["sizes"], m + 1).tolist()
         by_size = [duals[i] for i in places(arrays["size_duals"], len(duals))]
+        rows = tuple(self._rows(arrays, duals, posed))
+        w, t = numbers(arrays["w"], m), duals[places(arrays["t"], len(duals))[0]]
         return WalkState(
-            rows=tuple(self._rows(arrays, duals, posed)),
+            rows=rows,
             duals=tuple(duals),
             curves=tuple(curves),
             batches=tuple(batches),
-            w=w,
-            b=b,
-            eta=eta,
-            t=duals[places(arrays["t"], len(duals))[0]],
+            last=Relaxation.to_start_from(rows[-1].program, w, b, eta, t),
             known=tuple(places(part, m) for part in unpacked(arrays, "known")),
             sizes=dict(zip(sizes, by_size, strict=True)),
             relaxed_sizes=tuple(places(arrays["relaxed_sizes"], m + 1).tolist()),
-            steps=steps,
+            steps=int(arrays["steps"]),
             passes=passes,
             seconds=seconds,
         )
@@ -286,10 +278,10 @@ def _arrays(state: WalkState) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         "duals": np.stack(state.duals),
         "curves": np.stack(state.curves),
-        "w": state.w,
-        "t": np.array([place[id(state.t)]]),
-        "numbers": np.array([state.b, state.passes, state.seconds]),
-        "eta": np.array(state.eta),
+        "w": state.last.w,
+        "t": np.array([place[id(state.last.point.t)]]),
+        "numbers": np.array([state.last.b, state.passes, state.seconds]),
+        "eta": np.array(state.last.eta),
         "steps": np.array(state.steps),
         "sizes": np.array(list(state.sizes), dtype=np.int64),
         "size_duals": np.array([place[id(t)] for t in state.sizes.values()], dtype=np.int64),
@@ -306,10 +298,10 @@ def _arrays(state: WalkState) -> dict[str, Any]:
     arrays |= packed("fixed_in", [row.fixed_in for row in rows], np.int64)
     arrays |= packed("leaves", leaves, np.int64)
     arrays |= packed("leaf_duals", used, np.int64)
-    trees = ((i, one.tree) for i, one in enumerate(known) if one.tree is not None)
-    return dict(
-        chain(arrays.items(), *(tree_arrays(tree, f"row{i}_").items() for i, tree in trees))
-    )
+    for i, one in enumerate(known):
+        if one.tree is not None:
+            arrays |= tree_arrays(one.tree, f"row{i}_")
+    return arrays
 
 
 def _triple(leaf: Leaf) -> tuple[int, int, int]:

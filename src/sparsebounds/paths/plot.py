@@ -27,6 +27,10 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MOST_NAMES = 25
 """Features with a line of their own in the lowest panel: those in most models."""
 
+AXES = {"k": "k, the largest number of features", "l0": "l0, the price of a feature"}
+MEMBERS = {"support": "in the model", "fixed_in": "and proved to be in every best one"}
+"""Features of a point, and what they are."""
+
 
 def draw(path: Path, axes: Any = None) -> Any:
     """The three panels; returns their axes."""
@@ -34,20 +38,15 @@ def draw(path: Path, axes: Any = None) -> Any:
     order = entry_order(path)
     if axes is None:
         low = 0.6 + 0.16 * max(len(order), 2)
-        _, axes = plt.subplots(
-            3,
-            sharex=True,
-            figsize=(6.5, 5.2 + low),
-            height_ratios=(2.4, 2.4, low),
-            layout="constrained",
-        )
+        shape = {"figsize": (6.5, 5.2 + low), "height_ratios": (2.4, 2.4, low)}
+        _, axes = plt.subplots(3, sharex=True, layout="constrained", **shape)
     axes = np.ravel(axes)
     if len(axes) != 3:
         raise InputError(f"axes holds {len(axes)} axes; pass three, such as plt.subplots(3)[1].")
     x = places(path)
     _objective(axes[0], path, x)
     _coefficients(axes[1], path, x, order)
-    _members(axes[2], path, x, order)
+    _members(axes[2], path, order)
     if path.kind == "l0":
         axes[2].set_xscale("log")
         for ax in axes:
@@ -55,9 +54,7 @@ def draw(path: Path, axes: Any = None) -> Any:
                 ax.invert_xaxis()
     else:
         axes[2].xaxis.get_major_locator().set_params(integer=True)
-    axes[2].set_xlabel(
-        "k, the largest number of features" if path.kind == "k" else "l0, the price of a feature"
-    )
+    axes[2].set_xlabel(AXES[path.kind])
     return axes
 
 
@@ -89,32 +86,15 @@ def program_coefs(path: Path, features: Index) -> Vector:
 
 def _objective(ax: Any, path: Path, x: Vector) -> None:
     ax.axhline(path.null, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.annotate(
-        "without features",
-        (1.0, path.null),
-        xycoords=("axes fraction", "data"),
-        xytext=(-2, -2),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=8,
-        color="#707070",
-    )
+    _note(ax, "without features", path.null, (-2, -2), ha="right", va="top", color="#707070")
     label = "where the best possible is proved to lie"
     ax.fill_between(x, path.lower, path.upper, color=BAND, linewidth=0, label=label)
     ax.plot(x, path.lower, color=MODEL, linewidth=0.8, linestyle=(0, (1, 1)), label="lower bound")
     ax.plot(x, path.upper, color=MODEL, linewidth=1.4, marker="o", markersize=3, label="model")
     done = np.array([point.status == "optimal" for point in path])
     if done.any():
-        ax.plot(
-            x[done],
-            path.upper[done],
-            "o",
-            markersize=7,
-            markerfacecolor="none",
-            markeredgecolor="black",
-            label="proved optimal",
-        )
+        ring = {"markersize": 7, "markerfacecolor": "none", "markeredgecolor": "black"}
+        ax.plot(x[done], path.upper[done], "o", **ring, label="proved optimal")
     ax.set_ylabel("objective")
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
@@ -146,37 +126,35 @@ def _names_at_the_end(ax: Any, path: Path, last: Vector, order: Index, top: Inde
     shift = float(np.mean(np.array(heights) - last[shown])) if shown else 0.0
     shift = min(shift, min(heights, default=low) - low)
     for i, height in zip(shown, heights, strict=True):
-        ax.annotate(
-            printable(path.label(int(order[i]))),
-            (1.0, height - shift),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=COLORS[list(top).index(i)],
-            annotation_clip=False,
-        )
+        name, color = printable(path.label(order[i])), COLORS[list(top).index(i)]
+        _note(ax, name, height - shift, (4, 0), va="center", color=color, annotation_clip=False)
 
 
-def _members(ax: Any, path: Path, x: Vector, order: Index) -> None:
-    place = {int(feature): row for row, feature in enumerate(order)}
-    for kind, color, label in (
-        ("support", MEMBER, "in the model"),
-        ("fixed_in", PROVED, "and proved to be in every best one"),
-    ):
-        cells = [
-            (at, place[feature])
-            for at, point in zip(x, path, strict=True)
-            for feature in getattr(point, kind).tolist()
-            if feature in place
-        ]
-        if cells:
-            columns, rows = zip(*cells, strict=True)
-            ax.scatter(columns, rows, marker="s", s=22, color=color, linewidths=0, label=label)
-    ax.set_yticks(
-        range(len(order)), [printable(path.label(int(feature))) for feature in order], fontsize=7
-    )
+def _note(ax: Any, text: str, height: float, shift: tuple[int, int], **look: Any) -> None:
+    """A text at the right end of a panel, moved by some points."""
+    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    ax.annotate(text, (1.0, height), xytext=shift, fontsize=8, **place, **look)
+
+
+def members(path: Path, order: Index, kind: str) -> tuple[list[float], list[int]]:
+    """Points of the path and places in the order, for each feature of that kind at a point."""
+    place = {feature: row for row, feature in enumerate(order.tolist())}
+    cells = [
+        (point.place, place[feature])
+        for point in path
+        for feature in getattr(point, kind).tolist()
+        if feature in place
+    ]
+    return [x for x, _ in cells], [row for _, row in cells]
+
+
+def _members(ax: Any, path: Path, order: Index) -> None:
+    for (kind, label), color in zip(MEMBERS.items(), (MEMBER, PROVED), strict=True):
+        x, rows = members(path, order, kind)
+        if x:
+            ax.scatter(x, rows, marker="s", s=22, color=color, linewidths=0, label=label)
+    names = [printable(path.label(feature)) for feature in order]
+    ax.set_yticks(range(len(order)), names, fontsize=7)
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)

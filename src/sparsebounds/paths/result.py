@@ -134,9 +134,6 @@ class Path(Sequence[PathPoint]):
     def __getitem__(self, place: int | slice) -> PathPoint | tuple[PathPoint, ...]:
         return self.points[place]
 
-    def __iter__(self) -> Iterator[PathPoint]:
-        return iter(self.points)
-
     def at(self, value: float) -> PathPoint:
         """The point of a budget k, or of a price l0."""
         for point in self.points:
@@ -148,16 +145,12 @@ class Path(Sequence[PathPoint]):
     @property
     def ks(self) -> npt.NDArray[np.int64] | None:
         """The budgets; None in a path of prices."""
-        if self.kind != "k":
-            return None
-        return np.array([point.k for point in self.points], dtype=np.int64)
+        return np.array([one.k for one in self], dtype=np.int64) if self.kind == "k" else None
 
     @property
     def l0s(self) -> Vector | None:
         """The prices; None in a path of budgets."""
-        if self.kind != "l0":
-            return None
-        return np.array([point.l0 for point in self.points], dtype=np.float64)
+        return np.array([one.l0 for one in self]) if self.kind == "l0" else None
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:

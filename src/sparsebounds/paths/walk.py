@@ -71,30 +71,28 @@ class PathProgress:
 Callback = Callable[[Progress | SearchProgress | PathProgress], None]
 
 
+@dataclass(eq=False)
 class Walk:
     """One path: what is known so far, and the rows done."""
 
-    def __init__(
-        self,
-        program: Program,
-        grid: list[int] | list[float],
-        tol: float,
-        stop: float | None,
-        exact: Exact,
-        deadline: Deadline,
-        node_limit: int | None,
-        callback: Callback | None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
+    program: Program
+    grid: list[int] | list[float]
+    tol: float
+    stop: float | None
+    exact: Exact
+    deadline: Deadline
+    node_limit: int | None
+    callback: Callback | None
+    checkpoint: str | os.PathLike[str] | None
+
+    def __post_init__(self) -> None:
+        program, grid = self.program, self.grid
         program.require_convex("path")
-        self.program, self.grid, self.tol, self.stop = program, grid, tol, stop
-        self.exact, self.callback = exact, callback
-        self.most_nodes = math.inf if node_limit is None else node_limit
-        self.deadline = deadline
+        self.most_nodes = math.inf if self.node_limit is None else self.node_limit
         self.first_pass = program.matrix.passes
         self.by_price = isinstance(grid[0], float)
         # Certificates need the first; programs at other k or l0, made of this one, share the rest.
-        with deadline.timed("scan", 1):
+        with self.deadline.timed("scan", 1):
             _ = program.fingerprint, program.null, program.rounding
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace = Workspace(program)
@@ -112,10 +110,11 @@ class Walk:
         self.clean: WalkState | None = None
         """The last state that no limit and no Ctrl-C has touched: what a file may hold."""
 
-        if checkpoint is not None:
-            nodes = self.most_nodes if exact else None
-            kind = "auto" if exact == "auto" else nodes
-            self.file = PathCheckpoint(checkpoint, program, grid, tol, stop, kind)
+        if self.checkpoint is not None:
+            nodes = self.most_nodes if self.exact else None
+            kind = "auto" if self.exact == "auto" else nodes
+            identity = self.checkpoint, program, grid, self.tol, self.stop, kind
+            self.file = PathCheckpoint(*identity)
             self.take_up()
 
     @property
@@ -291,10 +290,7 @@ class Walk:
             duals=tuple(self.shared.duals),
             curves=tuple(self.shared.curves),
             batches=tuple(self.workspace.batches),
-            w=self.last.w,
-            b=self.last.b,
-            eta=self.last.eta,
-            t=self.last.point.t,
+            last=self.last,
             known=tuple(self.known),
             sizes={size: point.t for size, point in self.sizes.items()},
             relaxed_sizes=tuple(sorted(self.relaxed_sizes)),
@@ -318,9 +314,7 @@ class Walk:
         self.shared.restore(state.duals, state.curves, proved)
         for features in state.batches:
             self.workspace.add(self.program, features)
-        self.last = Relaxation.to_start_from(
-            self.rows[-1].program, state.w, state.b, state.eta, state.t
-        )
+        self.last = state.last
         self.workspace.keep(self.last.point)
         for size, t in state.sizes.items():
             self.sizes[size] = dual_point_at(self.program.with_budget(size), t)

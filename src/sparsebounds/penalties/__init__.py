@@ -5,7 +5,7 @@ and primalization all use these two. The functions of `norms` are what the two a
 the names the literature gives them.
 """
 
-from sparsebounds.penalties.base import Penalty
+from sparsebounds.penalties.base import Pattern, Penalty, Slopes
 from sparsebounds.penalties.k_ridge import KRidge
 from sparsebounds.penalties.l0_ridge import L0Ridge
 from sparsebounds.penalties.multipliers import best_eta, budget_eta
@@ -15,7 +15,6 @@ from sparsebounds.penalties.norms import (
     perspective,
     reverse_huber,
 )
-from sparsebounds.penalties.pieces import Pattern, Slopes
 from sparsebounds.penalties.selection import level_set, slope
 
 __all__ = [

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.penalties.base import SMALLEST, Penalty, check_parameter, taken
+from sparsebounds.penalties.base import SMALLEST, Pattern, Penalty, check_parameter, taken
 from sparsebounds.penalties.multipliers import best_eta
-from sparsebounds.penalties.pieces import Pattern
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,10 @@ from sparsebounds.bounds import (
     stated_excess,
     stated_nonzeros,
 )
-from sparsebounds.fitting import Model, inside_ball, refit
-from sparsebounds.primalization.lack import lack_of_convexity
+from sparsebounds.fitting import Model, best, evaluated, inside_ball, refit
+from sparsebounds.losses import Envelope
 from sparsebounds.primalization.pair import check_pair
-from sparsebounds.primalization.primalize import primalized, with_lack, without_budget
+from sparsebounds.primalization.primalize import primalized, with_lack
 from sparsebounds.primalization.rank import Rank, rank_of_columns
 from sparsebounds.primalization.result import Primalization
 from sparsebounds.primalization.rounding import round_in_pairs
@@ -49,6 +49,9 @@ from sparsebounds.relaxation import Relaxation, relaxation_of
 
 DIGITS = 1e-6
 """A relaxed value this near to a dual one, relative to max(|value|, |null|), is called p**."""
+
+GRID = 2000
+"""Cells of the box on which a loss is compared with its envelope."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def _with_lack(
 ) -> GapBounds:
     """Bounds on the program itself from those on its convex one: section 3.3, point by point."""
     lack = with_lack(program, primal).lack
-    rho = lack_of_convexity(program, convex)
+    rho = _lack_of_convexity(program, convex)
     chain = f"f - f** is {lack:.6g} there, and at most rho = {rho:.6g} on the box"
 
     def raised(bound: GapBound) -> GapBound:
@@ -145,8 +148,7 @@ def _with_lack(
     def attained(bound: GapBound) -> GapBound:
         if bound.model is None:
             return bound
-        w, b = bound.model.w, bound.model.b
-        own = Model(objective_up(without_budget(program, w), w, b), w, b, math.nan)
+        own = evaluated(program, bound.model.w, bound.model.b)
         text = f"{bound.sentence} With the {program.loss.name} loss itself {own.value:.6g}."
         return GapBound(own.value, bound.cardinality, text, own)
 
@@ -159,6 +161,21 @@ def _with_lack(
         rho=rho,
         lack=lack,
     )
+
+
+def _lack_of_convexity(program: Program, convex: Program) -> float:
+    """sum_i p_i sup (loss - envelope) over the box, from a grid and the largest slope on it."""
+    envelope, y = convex.loss, program.y
+    assert isinstance(envelope, Envelope)
+    lo, hi = envelope.lo, envelope.hi
+    half = (hi - lo) / (2.0 * GRID)
+    most, steepest = np.zeros(len(y)), np.zeros(len(y))
+    for share in np.arange(GRID + 1) / GRID:
+        z = np.clip(lo + share * (hi - lo), lo, hi)
+        most = np.maximum(most, program.loss.value(y, z) - envelope.value(y, z))
+        slope = program.loss.gradient(y, z) - envelope.gradient(y, z)
+        steepest = np.maximum(steepest, np.abs(slope))
+    return float(program.F.p @ (most + steepest * half))
 
 
 def _name(program: Program, value: float, lower: float) -> str:
@@ -209,7 +226,7 @@ def _refined(point: TiedPoint, primal: Primalization, name: str) -> GapBound:
         if excess < largest_sum(point.cost, rank):
             formula = "r_T of the l0 phi(L |x_i|^2/ridge)"
             whole = refit(program, np.flatnonzero((primal.u == 1.0) & (primal.w != 0.0)))
-            model = min(model, whole, key=lambda model: model.value)
+            model = best((model, whole))
         bound = value + excess
         claim = f"p <= {name} + {formula} = {value:.6g} + {excess:.6g} = {bound:.6g}"
     # The rank was computed, and a model decides.
@@ -279,7 +296,7 @@ def _rounded(point: TiedPoint, primal: Primalization, name: str) -> GapBound:
     rounded = Model(objective_up(program, w, b), w, b, math.nan)
     # The model decides in the last digits.
     bound = max(primal.relaxed_value + excess, rounded.value)
-    model = min(refit(program, rounded.support), rounded, key=lambda model: model.value)
+    model = best((refit(program, rounded.support), rounded))
     if primal.n_fractional == 0:
         sentence = (
             f"Rounded in pairs: p({program.k}) <= OPT = {bound:.6g}: no weight is fractional."

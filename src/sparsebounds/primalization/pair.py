@@ -33,14 +33,12 @@ def check_pair(program: Program, relaxed: Relaxation) -> Program:
     check_program(program)
     if not isinstance(relaxed, Relaxation):
         raise InputTypeError(f"relaxed is a {type(relaxed).__name__}; pass what relax returned.")
-    if len(relaxed.w) != program.m:
-        raise InputError(
-            f"relaxed has {len(relaxed.w)} coefficients, but the program {program.m}; {REMEDY}"
-        )
-    if len(relaxed.dual) != program.n:
-        raise InputError(
-            f"relaxed has {len(relaxed.dual)} rows, but the program {program.n}; {REMEDY}"
-        )
+    for held, wanted, what in (
+        (len(relaxed.w), program.m, "coefficients"),
+        (len(relaxed.dual), program.n, "rows"),
+    ):
+        if held != wanted:
+            raise InputError(f"relaxed has {held} {what}, but the program {wanted}; {REMEDY}")
     if not program.loss.convex:
         if relaxed.box is None:
             raise InputError(

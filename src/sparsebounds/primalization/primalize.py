@@ -13,7 +13,6 @@ k - 1 ones beside the at most r_T fractional ones.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,8 +20,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
-from sparsebounds.bounds import objective_up
-from sparsebounds.fitting import Model, inside_ball, local_refit, refit
+from sparsebounds.fitting import Model, best, evaluated, local_refit, refit, without_budget
 from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.paper import paper_points
 from sparsebounds.primalization.result import Argument, Primalization
@@ -65,11 +63,9 @@ def primalized(
     """`primalize` from a relaxed point with its cheapest weights."""
     program = point.program
     u, rank, argument = vertex_of(point)
-    w, b = point.moved(u)
-    w = inside_ball(program, w)
-    roomy = without_budget(program, w)
-    value = objective_up(roomy, w, b)
-    values = np.full(draws, value)
+    own = evaluated(program, *point.moved(u))
+    w, b, support = own.w, own.b, own.support
+    values = np.full(draws, own.value)
     if argument == "vertex":
         rng = np.random.default_rng(random_state)
         for i, model in enumerate(paper_models(point, draws, rng)):
@@ -77,7 +73,6 @@ def primalized(
     coef, intercept = program.to_user(w, b)
     weights = point.u.copy()
     weights[point.tied] = u
-    support = np.flatnonzero(w)
     z = program.matrix.columns(support) @ w[support] + b
     return Primalization(
         coef=coef,
@@ -85,13 +80,11 @@ def primalized(
         w=w,
         b=b,
         u=weights,
-        value=value,
+        value=own.value,
         relaxed_value=program.F.value(z) + relaxed_cost(program, w, weights),
         excess=point.excess(u),
         # Newton's method may stop a few digits short of the point it could have started from.
-        model=min(
-            refit(roomy, support), Model(value, w, b, math.nan), key=lambda model: model.value
-        ),
+        model=best((refit(without_budget(program, w), support), own)),
         n_nonzero=int(np.count_nonzero(program.free[support])),
         n_fractional=int(np.count_nonzero((u > 0.0) & (u < 1.0))),
         rank_tied=rank,
@@ -103,14 +96,11 @@ def primalized(
 
 def with_lack(program: Program, primal: Primalization) -> Primalization:
     """The point with its true objective beside OPT, and refitted, for a non-convex loss."""
-    roomy, support = without_budget(program, primal.w), primal.support
-    value = objective_up(roomy, primal.w, primal.b)
+    own, support = evaluated(program, primal.w, primal.b), primal.support
     columns = program.matrix.columns(support)
     start = columns @ primal.w[support] + primal.b
-    own = Model(value, primal.w, primal.b, math.nan)
-    refitted = local_refit(roomy, support, columns, [start])
-    model = min(refitted, own, key=lambda model: model.value)
-    return replace(primal, model=model, lack=max(value - primal.value, 0.0))
+    refitted = local_refit(without_budget(program, primal.w), support, columns, [start])
+    return replace(primal, model=best((refitted, own)), lack=max(own.value - primal.value, 0.0))
 
 
 def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:
@@ -125,18 +115,7 @@ def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:
     return snapped(start, point.lengths, point.largest), found.rank, argument
 
 
-def without_budget(program: Program, w: Vector) -> Program:
-    """The program that allows a model of this many nonzeros: k raised to their number."""
-    if program.k is None:
-        return program
-    return program.with_budget(max(program.k, int(np.count_nonzero(w[program.free]))))
-
-
 def paper_models(point: TiedPoint, draws: int, rng: np.random.Generator) -> Iterator[Model | None]:
     """What the paper's linear program leads to, one a random objective; None without a vertex."""
     for found in paper_points(point, draws, rng):
-        if found is None:
-            yield None
-            continue
-        w, b = inside_ball(point.program, found[0]), found[1]
-        yield Model(objective_up(without_budget(point.program, w), w, b), w, b, math.nan)
+        yield None if found is None else evaluated(point.program, *found)

@@ -53,8 +53,6 @@ class Factors:
     explained: Vector
     """For r = 1, ..., R, the share of |X~|^2 that X_r keeps."""
 
-    method: Method
-
     def at(self, rank: int) -> LowRankMatrix:
         """X_r (less 1 c^T), by views of the factors."""
         return LowRankMatrix(self.left[:, :rank], self.right[:rank])
@@ -119,7 +117,6 @@ def factorise(
         right=B,
         center=rows.center,
         explained=np.clip(1.0 - lost, 0.0, 1.0),
-        method=method,
     )
 
 

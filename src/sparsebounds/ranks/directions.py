@@ -18,24 +18,12 @@ There is no term of first order in dX.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds.primalization import basis, tied_point, vertex
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
-
-
-@dataclass(frozen=True)
-class Purified:
-    """A point with binary weights, close to the relaxed one in the leading directions."""
-
-    w: Vector
-    b: float
-    bound: float
-    """What its objective is promised not to exceed; NaN where the loss has no L."""
 
 
 class Directions:
@@ -48,8 +36,11 @@ class Directions:
         _, values, right = np.linalg.svd(A, full_matrices=False)
         self._rows = values[:, None] * right
 
-    def purify(self, j: int) -> Purified:
-        """The point purified against the first j directions."""
+    def purify(self, j: int) -> tuple[Vector, float, float]:
+        """(w, b) with binary weights, purified against the first j directions, and a bound.
+
+        That is what its objective is promised not to exceed; NaN where the loss has no L.
+        """
         program, point = self.program, self.point
         u0 = point.u[point.tied]
         rows = self._rows[:j]
@@ -61,4 +52,4 @@ class Directions:
         w, b = point.moved(u)
         moved = float(np.sum((self._rows @ (u - u0)) ** 2))
         bound = point.value + point.excess(u) + 0.5 * program.loss.smoothness * moved
-        return Purified(w, b, bound)
+        return w, b, bound

@@ -24,8 +24,8 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.rounding import down
 from sparsebounds._support.validate import check_callback, positive_number, truth, whole_number
-from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, objective_up, one_price
-from sparsebounds.fitting import inside_ball
+from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, one_price
+from sparsebounds.fitting import evaluated
 from sparsebounds.models import Model, candidate_supports, refit
 from sparsebounds.primalization import primalize
 from sparsebounds.program import Program, check_program
@@ -164,7 +164,7 @@ class _Sweep:
             self._lower, self.points = lower, points
 
         found = primalize(low, relaxed, draws=self.draws, random_state=self.seed)
-        primal = self._evaluated(found.w, found.b - float(self.factors.center @ found.w))
+        primal = evaluated(program, found.w, found.b - float(self.factors.center @ found.w))
         purified, promised = self._purified(rank)
         made = [primal] if purified is None else [primal, purified]
         upper = min(self._null, *map(self._kept, made), *self._refits(relaxed, made))
@@ -248,12 +248,6 @@ class _Sweep:
         free = np.flatnonzero(self.program.free & (w != 0))
         return np.sort(free[np.argsort(-np.abs(w[free]), kind="stable")[: self.program.k]])
 
-    def _evaluated(self, w: Vector, b: float) -> Model:
-        """A point's objective on the full X, whatever the number of its nonzeros."""
-        program, w = self.program, inside_ball(self.program, w)
-        roomy = program if program.k is None else program.with_budget(self._counted(w))
-        return Model(objective_up(roomy, w, b), w, b, math.nan)
-
     def _counted(self, w: Vector) -> int:
         return int(np.count_nonzero(w[self.program.free]))
 
@@ -261,8 +255,8 @@ class _Sweep:
         """The point purified against `rank` directions, and its promise."""
         if self._directions is None:
             return None, math.nan
-        found = self._directions.purify(rank)
-        return self._evaluated(found.w, found.b), found.bound
+        w, b, bound = self._directions.purify(rank)
+        return evaluated(self.program, w, b), bound
 
     def _zeta(self, low: Program) -> float:
         """sqrt(ball) |dX^T a| at the dual vector a of the full X."""

@@ -8,9 +8,8 @@ with fewer features is feasible for a larger k, and a lower bound at a larger k 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.paths import Path, places
+from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 from sparsebounds.solving import Solution
 
@@ -46,39 +46,23 @@ class Band:
 def path_band(path: Path) -> Band:
     """The band of a path."""
     optimal = np.array([point.status == "optimal" for point in path])
-    return Band(
-        path.kind,
-        places(path),
-        path.lower,
-        path.upper,
-        path.rel_gap,
-        path.sizes,
-        optimal,
-        path.null,
-    )
+    sides = path.lower, path.upper, path.rel_gap
+    return Band(path.kind, places(path), *sides, path.sizes, optimal, path.null)
 
 
 def solution_band(program: Program, solution: Solution, path: Path) -> Band:
     """The band of a path of the same problem, with a solution's own bounds in it."""
-    problem, other = solution.certificate.problem, path[0].certificate
-    same = (
-        other.fingerprint == program.fingerprint
-        and (problem.loss, problem.fit_intercept)
-        == (other.problem.loss, other.problem.fit_intercept)
-        and problem.ball == other.problem.ball
-        and np.array_equal(_or_nan(problem.ridge), _or_nan(other.problem.ridge), equal_nan=True)
-    )
-    if not same:
+    mine, other = solution.certificate.problem, path[0].certificate
+    if (program.fingerprint, _shared(mine)) != (other.fingerprint, _shared(other.problem)):
         raise InputError(
             "path is of another problem than the solution; make it with the same data, loss, "
             "ridge or ball, or leave it out."
         )
     base = path_band(path)
-    mine = program.k if path.kind == "k" else program.l0
-    at = np.flatnonzero(base.places == mine) if isinstance(mine, (int, float)) else np.array([])
-    if len(at) == 0:
+    place = program.k if path.kind == "k" else program.l0
+    if not isinstance(place, (int, float)) or place not in base.places:
         return base
-    i = int(at[0])
+    i = base.places.tolist().index(place)
     lower, upper, used = base.lower.copy(), base.upper.copy(), base.used.copy()
     if solution.upper <= upper[i]:
         used[i] = len(solution.support)
@@ -92,5 +76,7 @@ def solution_band(program: Program, solution: Solution, path: Path) -> Band:
     return Band(path.kind, base.places, lower, upper, gaps, used, optimal, base.null, i)
 
 
-def _or_nan(value: float | Vector | None) -> float | Vector:
-    return math.nan if value is None else value
+def _shared(problem: Problem) -> tuple[Any, ...]:
+    """What all points of a path have in common."""
+    ridge: Any = np.asarray(problem.ridge).tolist()
+    return problem.loss, problem.fit_intercept, problem.ball, ridge

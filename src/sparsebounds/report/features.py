@@ -7,7 +7,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
-from sparsebounds.report.parts import Cell, Table, number
+from sparsebounds.report.page import Cell, Table, number
 from sparsebounds.solving import Solution
 
 MOST_FEATURES = 1000
@@ -43,12 +43,7 @@ def model_table(program: Program, solution: Solution, labels: list[str], spread:
         faint = Cell(f"{solution.intercept:.6g}", float(solution.intercept), mark="faint")
         rows.append((Cell("(intercept)", mark="faint"), faint, Cell("", -1.0), Cell("")))
     return Table(
-        (
-            ("feature", False),
-            ("coefficient", True),
-            ("effect of one standard deviation", True),
-            ("proved", False),
-        ),
+        ("feature", "coefficient", "effect of one standard deviation", "proved"),
         rows,
         note="Coefficients are in the units of the data. An effect is the coefficient times the "
         "feature's standard deviation in the training rows: effects compare, coefficients do not.",
@@ -82,19 +77,8 @@ def features_table(
     )
     if left:
         note += f" {left} more features, of smaller weight, are not listed."
-    return Table(
-        (
-            ("feature", False),
-            ("coefficient", True),
-            ("proved", False),
-            ("relaxed weight", True),
-            ("mean", True),
-            ("standard deviation", True),
-        ),
-        rows,
-        name="features",
-        note=note,
-    )
+    titles = "feature", "coefficient", "proved", "relaxed weight", "mean", "standard deviation"
+    return Table(titles, rows, name="features", note=note)
 
 
 def _proved(i: int, inside: set[int], outside: set[int]) -> Cell:

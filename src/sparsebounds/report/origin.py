@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from sparsebounds._support.array import Mask, Vector
 from sparsebounds._version import __version__
 from sparsebounds.program import Program
-from sparsebounds.report.parts import Block, Cell, Code, Section, Table, Text, number
-from sparsebounds.report.scores import Held
+from sparsebounds.report.page import Block, Cell, Code, Section, Table, Text, count, number
+from sparsebounds.report.scores import Held, coded
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "plotly")
+STATISTICS: dict[str, Callable[[Vector], Any]] = {
+    "mean": np.mean,
+    "standard deviation": np.std,
+    "least": np.min,
+    "median": np.median,
+    "largest": np.max,
+}
 
 
 @dataclass(frozen=True)
@@ -48,14 +56,13 @@ def data_section(program: Program | None, held: Held | None, origin: Origin) -> 
         blocks.append(_response(program, held, origin.target))
     changed = [one for one in origin.columns if one["categories"] or one["fill"] is not None]
     if changed:
-        kinds = (("column", False), ("became", False), ("a gap is filled with", False))
+        titles = "column", "became", "a gap is filled with"
         cells = [
             (Cell(str(one["name"])), Cell(_became(one)), Cell(_filled(one["fill"])))
             for one in changed
         ]
-        blocks.append(
-            Table(kinds, cells, note="How columns are encoded, and what would fill a gap.")
-        )
+        note = "How columns are encoded, and what would fill a gap."
+        blocks.append(Table(titles, cells, note=note))
     return Section("data", "The data", tuple(blocks))
 
 
@@ -68,12 +75,10 @@ def repeat_section(program: Program | None, origin: Origin, spent: str) -> Secti
         except PackageNotFoundError:
             continue
     blocks: list[Block] = [] if origin.command is None else [Code(origin.command)]
-    rows = [(Cell(name), Cell(value)) for name, value in found.items()]
-    rows.append((Cell("system"), Cell(platform.platform(terse=True))))
-    rows.append((Cell("cost"), Cell(spent)))
+    found |= {"system": platform.platform(terse=True), "cost": spent}
     if program is not None:
-        rows.append((Cell("fingerprint of the training data"), Cell(program.fingerprint)))
-    blocks.append(Table((("", False), ("", False)), rows))
+        found["fingerprint of the training data"] = program.fingerprint
+    blocks.append(Table(("", ""), [(Cell(name), Cell(value)) for name, value in found.items()]))
     return Section("repeat", "To repeat it", tuple(blocks))
 
 
@@ -92,34 +97,20 @@ def _filled(fill: Any) -> str:
 
 def _response(program: Program, held: Held | None, target: str) -> Table:
     """Counts of two classes, or the spread of a number."""
-    sides = [("training", program.response)]
-    if program.classes is None:
-        if held is not None:
-            sides.append(("held out", np.asarray(held.y, np.float64)))
-        names = ("mean", "standard deviation", "least", "median", "largest")
-        rows = [
-            (
-                Cell(side),
-                Cell(str(len(y)), float(len(y))),
-                *(number(float(f(y))) for f in (np.mean, np.std, np.min, np.median, np.max)),
-            )
-            for side, y in sides
-        ]
-        head = (("rows", False), ("number", True), *((name, True) for name in names))
-        return Table(head, rows, note=f"The response {target!r}.")
+    sides = {"training": program.response}
     if held is not None:
-        sides.append(("held out", np.where(held.y == program.classes[1], 1.0, -1.0)))
-    counts = [
-        (
-            Cell(side),
-            Cell(str(len(y)), float(len(y))),
-            *(
-                Cell(f"{(y == code).sum()} ({np.mean(y == code):.0%})", float((y == code).sum()))
-                for code in (-1.0, 1.0)
-            ),
-        )
-        for side, y in sides
-    ]
-    first, second = (f"{target} = {label}" for label in program.classes)
-    head = (("rows", False), ("number", True), (first, True), (second, True))
-    return Table(head, counts)
+        sides["held out"] = coded(program, held.y)
+    if program.classes is None:
+        head, note = list(STATISTICS), f"The response {target!r}."
+        cells = [[number(float(f(y))) for f in STATISTICS.values()] for y in sides.values()]
+    else:
+        head, note = [f"{target} = {label}" for label in program.classes], ""
+        cells = [[_share(y == code) for code in (-1.0, 1.0)] for y in sides.values()]
+    sizes = [(Cell(side), count(len(y))) for side, y in sides.items()]
+    rows = [(*size, *rest) for size, rest in zip(sizes, cells, strict=True)]
+    return Table(("rows", "number", *head), rows, note=note)
+
+
+def _share(chosen: Mask) -> Cell:
+    """How many rows, and what share of all."""
+    return Cell(f"{chosen.sum()} ({np.mean(chosen):.0%})", float(chosen.sum()))

@@ -1,19 +1,151 @@
-"""From a Page to a file: the template, the style, the scripts, and nothing from elsewhere."""
+"""Page: sections of paragraphs, tables, charts and code; and the file that it becomes."""
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
-
+from sparsebounds._support.documents import jsonable
 from sparsebounds._support.extras import library
 from sparsebounds._support.files import check_output, write_atomically
 from sparsebounds._support.printable import printable
 from sparsebounds._version import __version__
-from sparsebounds.report.parts import Chart, Page
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: what is shown, what it is sorted by, and perhaps a bar."""
+
+    text: str
+    key: float | None = None
+    """None: the text. NaN sorts last."""
+
+    bar: float | None = None
+    """A signed part of the longest bar, from -1 to 1."""
+
+    mark: Literal["", "good", "faint"] = ""
+
+    @property
+    def sort(self) -> float | str:
+        """For the page's script."""
+        if self.key is None:
+            return self.text
+        return "" if math.isnan(self.key) else self.key
+
+
+def number(value: float, digits: int = 6) -> Cell:
+    """A number that is no bound; a dash where there is none."""
+    return Cell("–" if math.isnan(value) else f"{value:.{digits}g}", float(value))
+
+
+def count(value: int) -> Cell:
+    """A whole number, all digits of it."""
+    return Cell(str(value), float(value))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Titles of columns, and rows."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    name: str = ""
+    """With a name the table can be sorted and searched."""
+
+    note: str = ""
+    kind: Literal["table"] = "table"
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """Titles, and whether there are numbers below."""
+        return [
+            (title, any(row[j].key is not None for row in self.rows))
+            for j, title in enumerate(self.titles)
+        ]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure in plotly's own JSON; colours are variables of the page's style."""
+
+    name: str
+    title: str
+    figure: dict[str, Any]
+    caption: str = ""
+    half: bool = False
+    """Whether two of them stand side by side."""
+
+    kind: Literal["chart"] = "chart"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `strong` ones are larger."""
+
+    text: str
+    strong: bool = False
+    kind: Literal["text"] = "text"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something to type."""
+
+    text: str
+    kind: Literal["code"] = "code"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a bar, in words, with its share of the whole."""
+
+    share: float
+    words: str
+    look: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar cut into stretches."""
+
+    stretches: tuple[Stretch, ...]
+    kind: Literal["bar"] = "bar"
+
+
+Block = Table | Chart | Text | Code | Bar
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and what stands below it."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One number that matters."""
+
+    label: str
+    value: str
+    note: str = ""
+    mark: Literal["", "good", "open"] = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report."""
+
+    title: str
+    subtitle: str
+    cards: tuple[Card, ...]
+    sections: tuple[Section, ...]
 
 
 def require_report() -> None:
@@ -62,17 +194,6 @@ def write(file: str | os.PathLike[str], page: Page) -> None:
     """Write the page, whole or not at all."""
     sections = tuple(section for section in page.sections if section.blocks)
     write_atomically(file, rendered(replace(page, sections=sections)))
-
-
-def jsonable(value: Any) -> Any:
-    """Lists for arrays and None for what is not finite, as JSON has no infinity."""
-    if isinstance(value, dict):
-        return {key: jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [jsonable(item) for item in value]
-    if isinstance(value, np.generic):
-        return jsonable(value.item())
-    return None if isinstance(value, float) and not np.isfinite(value) else _shown(value)
 
 
 def _shown(value: Any) -> Any:

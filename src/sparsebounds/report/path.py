@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import numpy as np
 
@@ -10,15 +11,21 @@ from sparsebounds._support.decimals import percent_up
 from sparsebounds.paths import MOST_NAMES, Path, changes, printed
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, path_band
-from sparsebounds.report.charts import (
-    band_chart,
-    coefficients_chart,
-    members_chart,
-    scores_chart,
-)
+from sparsebounds.report.charts import band_chart, coefficients_chart, members_chart, scores_chart
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import write
-from sparsebounds.report.parts import Block, Card, Cell, Chart, Page, Section, Table, Text, number
+from sparsebounds.report.page import (
+    Block,
+    Card,
+    Cell,
+    Chart,
+    Page,
+    Section,
+    Table,
+    Text,
+    count,
+    number,
+    write,
+)
 from sparsebounds.report.scores import Held, fitted
 
 
@@ -64,52 +71,40 @@ def _cards(path: Path) -> tuple[Card, ...]:
 
 
 def _proved(path: Path) -> Section:
-    return Section(
-        "proved",
-        "What is proved",
-        (
-            Text(MEANING, strong=True),
-            Chart("band", "The certified band", band_chart(path_band(path))),
-            Text(path.message),
-        ),
-    )
+    chart = Chart("band", "The certified band", band_chart(path_band(path)))
+    blocks = (Text(MEANING, strong=True), chart, Text(path.message))
+    return Section("proved", "What is proved", blocks)
 
 
 def _predictions(path: Path, program: Program | None, held: Held | None) -> Section:
     """The first score of every model, training beside held out."""
-    title = "How they predict"
-    if program is None:
-        return Section("predictions", title, ())
-    own = [fitted(program, point).scores for point in path]
-    score = next(iter(own[0]))
-    sides = {f"training ({program.n} rows)": np.array([one[score] for one in own])}
     blocks: list[Block] = []
-    if held is None:
-        blocks.append(
-            Text("No rows were held out: this is on the rows that the models were fitted to.")
-        )
-    else:
-        new = [held.seen_by(program, point).scores for point in path]
-        values = np.array([one.get(score, np.nan) for one in new])
-        sides[f"held out ({len(held.y)} rows)"] = values
-    blocks.append(Chart("scores", f"{score} of each model", scores_chart(path, score, sides)))
-    return Section("predictions", title, tuple(blocks))
+    if program is not None:
+        own = [fitted(program, point).scores for point in path]
+        score = next(iter(own[0]))
+        sides = {f"training ({program.n} rows)": np.array([one[score] for one in own])}
+        if held is None:
+            words = "No rows were held out: this is on the rows that the models were fitted to."
+            blocks.append(Text(words))
+        else:
+            new = [held.seen_by(program, point).scores for point in path]
+            values = np.array([one.get(score, np.nan) for one in new])
+            sides[f"held out ({len(held.y)} rows)"] = values
+        blocks.append(Chart("scores", f"{score} of each model", scores_chart(path, score, sides)))
+    return Section("predictions", "How they predict", tuple(blocks))
 
 
 def _coefficients(path: Path) -> Section:
     """Sizes, then who is in."""
-    if not any(len(point.support) for point in path):
-        return Section("coefficients", "Coefficients", ())
+    charts: tuple[Chart, ...] = ()
     many = len(set(np.concatenate([point.support for point in path]).tolist()))
     note = f"The {MOST_NAMES} features in most models, of {many}." if many > MOST_NAMES else ""
-    return Section(
-        "coefficients",
-        "Coefficients",
-        (
+    if many:
+        charts = (
             Chart("coefficients", "Coefficients along the path", coefficients_chart(path), note),
             Chart("members", "Who is in", members_chart(path), note),
-        ),
-    )
+        )
+    return Section("coefficients", "Coefficients", charts)
 
 
 def _points(path: Path) -> Table:
@@ -124,9 +119,8 @@ def _points(path: Path) -> Table:
                 Cell("  ".join(changed)),
             )
         )
-    heads = ((path.kind, True), ("used", True), ("proved bound", True), ("objective", True))
     return Table(
-        (*heads, ("gap", True), ("comes in, goes", False)),
+        (path.kind, "used", "proved bound", "objective", "gap", "comes in, goes"),
         rows,
         name="points",
         note="Bounds are rounded to the safe side; green gaps are proved optimal.",
@@ -136,31 +130,21 @@ def _points(path: Path) -> Table:
 def _features(path: Path) -> Table:
     """Those that are in some model: in how many, where first, where proved."""
     places: dict[int, list[float]] = {}
-    proved: dict[int, int] = {}
     for point in path:
         for i in point.support.tolist():
             places.setdefault(i, []).append(point.place)
-        for i in point.fixed_in.tolist():
-            proved[i] = proved.get(i, 0) + 1
+    proved = Counter(i for point in path for i in point.fixed_in.tolist())
     last = path[-1].coef
     rows = [
         (
             Cell(path.label(i)),
-            Cell(str(len(at)), float(len(at))),
+            count(len(at)),
             Cell(f"{at[0]:g}", at[0]),
-            Cell(str(proved.get(i, 0)), float(proved.get(i, 0))),
+            count(proved[i]),
             number(float(last[i])) if last[i] else Cell("–", 0.0, mark="faint"),
         )
         for i, at in sorted(places.items(), key=lambda item: -len(item[1]))
     ]
-    return Table(
-        (
-            ("feature", False),
-            ("models with it", True),
-            (f"first at {path.kind}", True),
-            ("times proved in", True),
-            (f"coefficient at {path.kind} = {path[-1].place:g}", True),
-        ),
-        rows,
-        name="features",
-    )
+    first, end = f"first at {path.kind}", f"coefficient at {path.kind} = {path[-1].place:g}"
+    titles = "feature", "models with it", first, "times proved in", end
+    return Table(titles, rows, name="features")

@@ -70,11 +70,8 @@ class Held:
             raise InputError(
                 f"X has {matrix.shape[1]} columns, but the model was fitted to {program.m}."
             )
-        for name, given in (
-            ("y", self.y),
-            ("sample_weight", self.weights),
-            ("offset", self.offset),
-        ):
+        given_rows = {"y": self.y, "sample_weight": self.weights, "offset": self.offset}
+        for name, given in given_rows.items():
             if given is not None and len(given) != matrix.shape[0]:
                 raise InputError(f"{name} has {len(given)} rows, but X has {matrix.shape[0]}.")
         if program.offset is not None and self.offset is None:
@@ -87,28 +84,29 @@ class Held:
         z = matrix.columns(model.support) @ model.coef[model.support] + model.intercept
         if self.offset is not None:
             z = z + np.asarray(self.offset, np.float64)
-        y = self.y
-        if program.classes is not None:
-            y = np.where(np.asarray(y) == program.classes[1], 1.0, -1.0)
+        y = coded(program, self.y)
         kept, weights = slice(None), None
         if self.weights is not None:
             weights = np.asarray(self.weights, np.float64)
             kept = weights != 0
             weights = weights[kept]
-        return Predicted(program, np.asarray(y, np.float64)[kept], z[kept], weights)
+        return Predicted(program, y[kept], z[kept], weights)
+
+
+def coded(program: Program, y: Any) -> Vector:
+    """A response as the program holds it: -1 and +1 where it is one of two classes."""
+    if program.classes is None:
+        return np.asarray(y, np.float64)
+    return np.where(np.asarray(y) == program.classes[1], 1.0, -1.0)
 
 
 def fitted(program: Program, model: CertifiedPoint) -> Predicted:
     """The program's own rows."""
     w, b = program.to_program(model.coef, model.intercept)
     z = program.matrix.columns(model.support) @ w[model.support] + b + program.level
+    z = z if program.offset is None else z + program.offset
     even = bool(np.all(program.weights == program.weights[0]))
-    return Predicted(
-        program,
-        program.response,
-        z if program.offset is None else z + program.offset,
-        None if even else program.weights,
-    )
+    return Predicted(program, program.response, z, None if even else program.weights)
 
 
 def predictions(program: Program, model: CertifiedPoint, held: Held | None) -> dict[str, Predicted]:
@@ -125,36 +123,31 @@ def chance(z: Vector) -> Vector:
 def _of_classes(loss: str, rows: Predicted) -> Scores:
     from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-    truth, z, weights = rows.positive, rows.z, rows.weights
+    truth, z, own = rows.positive, rows.z, {"sample_weight": rows.weights}
     both = truth.any() and not truth.all()
     found = {
-        "AUC": float(roc_auc_score(truth, z, sample_weight=weights)) if both else math.nan,
-        "accuracy": float(accuracy_score(truth, z > 0, sample_weight=weights)),
+        "AUC": float(roc_auc_score(truth, z, **own)) if both else math.nan,
+        "accuracy": float(accuracy_score(truth, z > 0, **own)),
     }
     if loss == "logistic":
-        found["log-loss"] = float(
-            log_loss(truth, chance(z), labels=[False, True], sample_weight=weights)
-        )
+        found["log-loss"] = float(log_loss(truth, chance(z), labels=[False, True], **own))
     return found
 
 
 def _of_numbers(loss: str, rows: Predicted) -> Scores:
     from sklearn import metrics
 
-    y, z, weights = rows.y, rows.z, rows.weights
+    y, z, own = rows.y, rows.z, {"sample_weight": rows.weights}
     enough = len(y) > 1 and bool(np.any(y != y[0]))
     if loss == "poisson":
         mean = np.exp(z)
-        deviance = metrics.mean_poisson_deviance(y, mean, sample_weight=weights)
-        share = (
-            metrics.d2_tweedie_score(y, mean, power=1, sample_weight=weights)
-            if enough
-            else math.nan
-        )
-        return {"deviance": float(deviance), "D2": float(share)}
-    r2 = metrics.r2_score(y, z, sample_weight=weights) if enough else math.nan
+        share = metrics.d2_tweedie_score(y, mean, power=1, **own) if enough else math.nan
+        return {
+            "deviance": float(metrics.mean_poisson_deviance(y, mean, **own)),
+            "D2": float(share),
+        }
     return {
-        "R2": float(r2),
-        "RMSE": float(metrics.root_mean_squared_error(y, z, sample_weight=weights)),
-        "MAE": float(metrics.mean_absolute_error(y, z, sample_weight=weights)),
+        "R2": float(metrics.r2_score(y, z, **own)) if enough else math.nan,
+        "RMSE": float(metrics.root_mean_squared_error(y, z, **own)),
+        "MAE": float(metrics.mean_absolute_error(y, z, **own)),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,7 @@ from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import write
-from sparsebounds.report.parts import (
+from sparsebounds.report.page import (
     Bar,
     Block,
     Card,
@@ -29,6 +28,7 @@ from sparsebounds.report.parts import (
     Section,
     Stretch,
     Text,
+    write,
 )
 from sparsebounds.report.scores import Held, Predicted, predictions
 from sparsebounds.solving import Solution, bounds_sentence, features_sentence
@@ -58,29 +58,30 @@ def report_solution(
     path: Path | None = None,
     folds: Tried | None = None,
     origin: Origin | None = None,
+    advice: Sequence[str] = (),
 ) -> None:
-    """Write the report of a solution; `seen` are its `predictions`, where they are at hand."""
+    """Write the report of a solution; `seen` are its `predictions`, where they are at hand.
+
+    `advice` are sentences on a wide gap.
+    """
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
     labels = [str(i) for i in range(program.m)] if names is None else list(names)
     held = None if held is None else held.checked(program)
     seen = predictions(program, solution, held) if seen is None else seen
     mean, spread = moments(program)
+    every = features_table(program, solution, labels, mean, spread)
     page = Page(
         title=f"A sparse model of {origin.target}",
         subtitle=program.describe(),
         cards=_cards(program, solution),
         sections=(
-            _proved(program, solution, origin),
+            _proved(program, solution, origin, advice),
             Section("model", "The model", (model_table(program, solution, labels, spread),)),
             _predictions(program, seen, origin),
             _sizes(program, solution, path),
             _folds(folds),
-            Section(
-                "features",
-                "All features",
-                (features_table(program, solution, labels, mean, spread),),
-            ),
+            Section("features", "All features", (every,)),
             data_section(program, held, origin),
             repeat_section(program, origin, _spent(solution)),
         ),
@@ -89,14 +90,11 @@ def report_solution(
 
 
 def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
-    optimal = solution.status == "optimal"
+    status = Card("status", "bounded", "the gap is wider than the tolerance", "open")
+    if solution.status == "optimal":
+        status = Card("status", "optimal", "proved, to the tolerance", "good")
     return (
-        Card(
-            "status",
-            "optimal" if optimal else "bounded",
-            "proved, to the tolerance" if optimal else "the gap is wider than the tolerance",
-            "good" if optimal else "open",
-        ),
+        status,
         Card("objective", rounded_up(solution.upper, 5), "of this model"),
         Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
         Card("gap", percent_up(solution.rel_gap), "of its objective"),
@@ -104,15 +102,11 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
     )
 
 
-def _proved(program: Program, solution: Solution, origin: Origin) -> Section:
-    lower, upper = solution.lower, solution.upper
-    blocks: list[Block] = [
-        Text(bounds_sentence(program, lower, upper, solution.rel_gap), strong=True)
-    ]
-    blocks += _bar(program, solution)
+def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
+    words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
+    blocks: list[Block] = [Text(words, strong=True), *_bar(program, solution)]
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
-    if said:
-        blocks.append(Text(said))
+    blocks += [Text(words) for words in (said, " ".join(advice)) if words]
     blocks.append(
         Text(
             "The objective is the mean loss on the training rows, plus the penalty of the problem. "
@@ -121,10 +115,8 @@ def _proved(program: Program, solution: Solution, origin: Origin) -> Section:
         )
     )
     if origin.check is not None:
-        blocks.append(
-            Text("Both bounds can be recomputed from the certificate and the data alone:")
-        )
-        blocks.append(Code(origin.check))
+        words = "Both bounds can be recomputed from the certificate and the data alone:"
+        blocks += [Text(words), Code(origin.check)]
     return Section("proved", "What is proved", tuple(blocks))
 
 
@@ -152,12 +144,8 @@ def _predictions(program: Program, seen: Mapping[str, Predicted], origin: Origin
         rows, who = held, f"{len(held.y)} rows held out"
         sides[f"held out ({len(held.y)} rows)"] = held.scores
     else:
-        blocks.append(
-            Text(
-                "No rows were held out: all below is on the rows that the model was fitted to, and "
-                "flatters it."
-            )
-        )
+        words = "No rows were held out: all below is on the rows that the model was fitted to, and"
+        blocks.append(Text(f"{words} flatters it."))
     blocks.append(scores_block(sides))
     if len(rows.y):
         blocks += diagnostics(program, rows, origin.target, who)
@@ -167,24 +155,21 @@ def _predictions(program: Program, seen: Mapping[str, Predicted], origin: Origin
 def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
     """The certified band of a path."""
     title = "Other numbers of features" if program.k is not None else "Other prices"
-    if path is None or len(path) == 0:
-        return Section("sizes", title, ())
-    band = solution_band(program, solution, path)
-    words = MEANING if path.complete else f"{MEANING} {path.message}"
-    chart = Chart("band", "The certified band", band_chart(band), words)
-    return Section("sizes", title, (chart,))
+    charts: tuple[Chart, ...] = ()
+    if path:
+        band = solution_band(program, solution, path)
+        words = MEANING if path.complete else f"{MEANING} {path.message}"
+        charts = (Chart("band", "The certified band", band_chart(band), words),)
+    return Section("sizes", title, charts)
 
 
 def _folds(folds: Tried | None) -> Section:
-    if folds is None:
-        return Section("folds", "Cross-validation", ())
-    chart = Chart(
-        "folds",
-        "Scores in the folds",
-        folds_chart(folds.results, folds.score, folds.chosen),
-        "Means over the folds; bars are one standard error.",
-    )
-    return Section("folds", "Cross-validation", (Text(folds.words), chart))
+    blocks: tuple[Block, ...] = ()
+    if folds is not None:
+        drawn = folds_chart(folds.results, folds.score, folds.chosen)
+        words = "Means over the folds; bars are one standard error."
+        blocks = (Text(folds.words), Chart("folds", "Scores in the folds", drawn, words))
+    return Section("folds", "Cross-validation", blocks)
 
 
 def _spent(solution: Solution) -> str:

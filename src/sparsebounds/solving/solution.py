@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import Limit
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.html import block, grid, interval
 from sparsebounds.bounds import Screening
 from sparsebounds.certificates import Certificate
+from sparsebounds.exact import Outlook
 from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, primalize
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -82,6 +84,9 @@ class Solution:
     null_gap: float = math.nan
     """(upper - lower) / |null|, null the objective of the best model without features."""
 
+    outlook: Outlook | None = field(default=None, repr=False)
+    """How long an exact search would go on; None where none began, or it is done."""
+
     @classmethod
     def of(
         cls,
@@ -94,6 +99,7 @@ class Solution:
         stats: SolutionStats,
         tol: float,
         more: str = "",
+        outlook: Outlook | None = None,
     ) -> Self:
         """The solution that a certificate is about; `more` is added to its message."""
         far = program.distance(certificate.gap, certificate.upper)
@@ -108,6 +114,7 @@ class Solution:
             relaxation=relaxed,
             stats=stats,
             program=program,
+            outlook=outlook,
             **proved(program, certificate, tol),
         )
 
@@ -121,11 +128,25 @@ class Solution:
         """What Shapley and Folkman's lemma says of the gap: `gap_bounds`."""
         return gap_bounds(self._posed("gap_bounds"), self.relaxation)
 
+    def advice(
+        self, *, program: Program | None = None, time_limit: Limit = None
+    ) -> tuple[str, ...]:
+        """What can be done about a wide gap, in at most three sentences; none if it is narrow.
+
+        How long exact search would take; a larger ridge or another k that leaves half of the gap or
+        less; columns that are nearly equal. The numbers are computed here, by a few solves without
+        a search, unless X is large. `program` is the problem where the solution does not hold it
+        any more.
+        """
+        from sparsebounds.solving.advice import advice
+
+        return advice(program or self._posed("advice"), self, time_limit)
+
     def _posed(self, function: str) -> Program:
         if self.program is None:
             remedy = (
-                "pass the problem to report as program=sb.Program(...)."
-                if function == "report"
+                f"pass the problem to {function} as program=sb.Program(...)."
+                if function in ("report", "advice")
                 else f"call sb.{function}(program, solution.relaxation) with the program."
             )
             raise InputError(f"This solution does not hold its data any more; {remedy}")
@@ -172,7 +193,8 @@ class Solution:
         check_report(file)
         held = None if X is None else Held(X, y, sample_weight, offset).checked(posed)
         path = path_around(posed, self.stats.seconds) if path is None else path
-        report_solution(file, posed, self, held=held, names=names, path=path)
+        said = self.advice(program=posed)
+        report_solution(file, posed, self, held=held, names=names, path=path, advice=said)
 
     def _repr_html_(self) -> str:
         names = self.feature_names

@@ -149,7 +149,7 @@ def solve_program(
             root = better_root(program, relaxed, model, certificate, tol, deadline, alone=not exact)
             if root is not None:
                 certificate = with_tree(program, model, root.tree, root.lower)
-        nodes, unfinished = 0, ""
+        nodes, unfinished, outlook = 0, "", None
         wide = wide_gap(program, certificate, tol)
         proof: Proof | None = None
         # Without any feature there is nothing to search.
@@ -174,7 +174,7 @@ def solve_program(
             nodes, steps = proof.nodes, steps + proof.newton_steps
             model, coef, intercept = as_returned(program, proof.model)
             if program.relative(model.value - proof.lower, model.value) > tol:
-                unfinished = _why_unfinished(proof)
+                unfinished, outlook = _why_unfinished(proof), proof.outlook if proof.open else None
                 if to_the_end and not models.interrupted:
                     others = dual_points(program, relaxed, time_limit=deadline)
                     points = [each.point for each in others]
@@ -194,7 +194,7 @@ def solve_program(
         seconds=deadline.seconds,
     )
     return Solution.of(
-        program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished
+        program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished, outlook
     )
 
 

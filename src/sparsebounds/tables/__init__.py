@@ -7,7 +7,7 @@ The way from columns to X is a `Recipe`, which a model file keeps, so that new r
 
 from __future__ import annotations
 
-from sparsebounds.tables.choice import Choice, check_column, split_names
+from sparsebounds.tables.choice import IMPUTATIONS, Choice, check_column, split_names
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
@@ -17,6 +17,7 @@ from sparsebounds.tables.suggestions import did_you_mean, listing
 from sparsebounds.tables.table import Reading, Rows, read_table
 
 __all__ = [
+    "IMPUTATIONS",
     "Choice",
     "Column",
     "Reading",

@@ -11,10 +11,8 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables.suggestions import listing
@@ -71,7 +69,9 @@ def sniff(path: Path) -> Dialect:
     except csv.Error as error:
         raise InputError(f"{path} cannot be read as CSV: {error}.") from error
     _check_header(path, header)
-    return Dialect(separator, encoding, header, encoding == "utf-8-sig" and "\r" not in _ends(text))
+    # Old programs ended lines with a carriage return alone.
+    plain = encoding == "utf-8-sig" and "\r" not in text.replace("\r\n", "")
+    return Dialect(separator, encoding, header, plain)
 
 
 def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
@@ -82,25 +82,15 @@ def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
     wanted = len(dialect.header)
     with opened(path) as stream:
         text = io.TextIOWrapper(stream, dialect.encoding, errors="replace", newline="")
+        reader = csv.reader(text, delimiter=dialect.separator, strict=strict)
         try:
-            for line, row in _rows(text, dialect.separator, strict):
+            for row in reader:
                 if row and len(row) != wanted:
                     fields = f"{len(row)} field{'s' * (len(row) != 1)}"
-                    return f"line {line} has {fields}, but the header {wanted}"
+                    return f"line {reader.line_num} has {fields}, but the header {wanted}"
         except csv.Error as error:
             return f"its quotation marks do not match ({error})"
     return ""
-
-
-def _rows(text: IO[str], separator: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text, delimiter=separator, strict=strict)
-    for row in reader:
-        yield reader.line_num, row
-
-
-def _ends(text: str) -> str:
-    """Carriage returns that end a line by themselves, as old programs wrote."""
-    return text.replace("\r\n", "")
 
 
 def _encoding(sample: bytes) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.memory import check_room
 from sparsebounds._support.npy import read_arrays
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.text import read_text
 from sparsebounds.tables.unpacking import CELL
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PARQUET = (".parquet", ".pq")
 FEATHER = (".feather", ".arrow", ".ipc")
@@ -55,8 +53,6 @@ def load_arrays(path: Path, kind: str) -> Any:
 
 
 def _columnar(path: Path, suffix: str) -> pl.DataFrame:
-    import polars as pl
-
     parquet, name = suffix in PARQUET, glob.escape(str(path))
     try:
         scan = pl.scan_parquet(name) if parquet else pl.scan_ipc(name)
@@ -71,8 +67,6 @@ def _columnar(path: Path, suffix: str) -> pl.DataFrame:
 
 def _matrix(path: Path) -> pl.DataFrame:
     """The columns of a .npy matrix, named by their numbers."""
-    import polars as pl
-
     array = load_arrays(path, ".npy")
     if isinstance(array, dict):
         raise InputError(f"{path} is an archive of arrays; name it .npz.")

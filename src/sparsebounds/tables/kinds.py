@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
+from sparsebounds.tables import _polars as pl
 
 DATE = r"^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 COMMA_NUMBER = r"^[-+]?[\d.,]*\d[\d.,]*$"
 
 
 def is_number(dtype: Any) -> bool:
-    import polars as pl
-
     return bool(dtype.is_numeric() or dtype == pl.Boolean)
 
 
 def is_compound(dtype: Any) -> bool:
-    import polars as pl
-
     return bool(dtype.is_nested() or dtype in (pl.Binary, pl.Object))
 
 
 def looks_like(series: pl.Series, pattern: str) -> bool:
     """Whether every value matches; dates and times, by their type, match the pattern of dates."""
-    import polars as pl
-
     if series.dtype.is_temporal():
         return pattern == DATE
     cells = series.drop_nulls()
@@ -37,8 +29,6 @@ def looks_like(series: pl.Series, pattern: str) -> bool:
 
 
 def kind(series: pl.Series) -> str:
-    import polars as pl
-
     if series.dtype.is_temporal():
         return "dates or times"
     if series.dtype == pl.Null or is_compound(series.dtype):
@@ -49,8 +39,6 @@ def kind(series: pl.Series) -> str:
 
 def as_numbers(series: pl.Series, path: Path) -> pl.Series:
     """A column of numbers, booleans or decimals as floats."""
-    import polars as pl
-
     if series.dtype == pl.Float32 or series.dtype == pl.Float64:
         return series
     if not is_number(series.dtype):
@@ -62,8 +50,6 @@ def as_numbers(series: pl.Series, path: Path) -> pl.Series:
 
 def as_text(series: pl.Series) -> pl.Series:
     """A column's values as words: 3 and 3.0 are the same."""
-    import polars as pl
-
     if series.dtype.is_float() and (series.drop_nulls() == series.drop_nulls().round()).all():
         series = series.cast(pl.Int64, strict=False)
     return series.cast(pl.String)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, matching
 from sparsebounds.tables.kinds import (
     COMMA_NUMBER,
@@ -20,9 +20,6 @@ from sparsebounds.tables.kinds import (
 )
 from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.suggestions import listing
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_CATEGORIES = 50
 """Values of a text column that --one-hot takes on, if they are not more than half the rows;
@@ -58,8 +55,6 @@ def learn(
 
 def _filled(columns: list[Column], train: pl.DataFrame, how: str, path: Path) -> list[Column]:
     """The columns, each with the mean or median of the training rows, or their commonest text."""
-    import polars as pl
-
     filled = []
     for column in columns:
         cells = train[column.name]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.validate import LARGEST
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.suggestions import listing
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def not_a_number_is_missing(frame: pl.DataFrame) -> pl.DataFrame:
     """The same frame with null in place of NaN."""
-    from polars import selectors as cs
-
-    some = frame.select(cs.float().is_nan().any())
+    some = frame.select(pl.selectors.float().is_nan().any())
     gaps = [name for name, found in zip(some.columns, _only_row(some), strict=True) if found]
     # Column by column: to `by_name` of older polars, '*' and '^...$' are no names but patterns.
     return frame.with_columns(frame[name].fill_nan(None) for name in gaps)
@@ -31,12 +27,6 @@ def missing_counts(frame: pl.DataFrame) -> dict[str, int]:
 def counted(counts: dict[str, int]) -> str:
     """Columns and counts in words."""
     return listing(f"{name!r} ({count})" for name, count in counts.items())
-
-
-def without_missing(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The rows without a gap, and how many were left out."""
-    kept = frame.drop_nulls()
-    return kept, frame.height - kept.height
 
 
 def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impute: bool) -> None:
@@ -59,9 +49,7 @@ def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impu
 
 def refuse_infinite(frame: pl.DataFrame, path: Path) -> None:
     """InputError where a number is infinite, or too large to be squared."""
-    from polars import selectors as cs
-
-    found = frame.select((cs.float().abs() > LARGEST).sum())
+    found = frame.select((pl.selectors.float().abs() > LARGEST).sum())
     counts = {name: n for name, n in zip(found.columns, _only_row(found), strict=True) if n}
     if counts:
         raise InputError(

@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.kinds import as_numbers, as_text
 from sparsebounds.tables.suggestions import did_you_mean, listing
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)

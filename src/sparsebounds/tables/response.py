@@ -1,26 +1,22 @@
-"""The response: a column as numbers or labels, and what a loss asks of it."""
+"""The response: a column as numbers or labels, what a loss asks of it, and rows held out by it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
+from sparsebounds.losses import Loss
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.suggestions import listing
 
-if TYPE_CHECKING:
-    import polars as pl
 
-    from sparsebounds.losses import Loss
-
-
-def as_response(series: pl.Series, option: str = "--target") -> Any:
+def as_response(series: pl.Series) -> Any:
     """A column as an array: numbers, booleans, or text as labels."""
-    import polars as pl
-
     if series.dtype.is_temporal() or series.dtype.is_nested():
-        raise InputError(f"{option} {series.name!r} holds {series.dtype}; it must hold numbers.")
+        raise InputError(f"--target {series.name!r} holds {series.dtype}; it must hold numbers.")
     if series.dtype.is_decimal():
         series = series.cast(pl.Float64)
     if series.dtype == pl.Boolean or series.dtype.is_numeric():
@@ -49,3 +45,26 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
             f"{name} is {shown} in every row: there is nothing to explain. Name another column, "
             "or add rows that differ."
         )
+
+
+def held_out(y: Any, share: float, seed: int) -> tuple[Index, Index]:
+    """(training rows, held-out rows), each in order: a seeded share of the rows.
+
+    Labels and 0/1 responses keep their proportions on each side.
+    """
+    from sklearn.model_selection import train_test_split
+
+    n = len(y)
+    count = round(share * n)
+    if not 1 <= count <= n - 2:
+        raise InputError(
+            f"--test {share:g} of {n} rows holds out {count} and leaves {n - count}; at least 1 "
+            "and 2 are needed."
+        )
+    classes, sizes = np.unique(y, return_counts=True)
+    labels = y.dtype.kind not in "fiu" or len(classes) == 2
+    room = sizes.min() >= 2 and min(count, n - count) >= len(classes)
+    train, test = train_test_split(
+        np.arange(n), test_size=count, random_state=seed, stratify=y if labels and room else None
+    )
+    return np.sort(train), np.sort(test)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.learn import learn
-from sparsebounds.tables.missing import (
-    not_a_number_is_missing,
-    refuse_infinite,
-    refuse_missing,
-    without_missing,
-)
+from sparsebounds.tables.missing import not_a_number_is_missing, refuse_infinite, refuse_missing
 from sparsebounds.tables.recipe import Recipe
-from sparsebounds.tables.response import as_response
-from sparsebounds.tables.split import held_out
-
-if TYPE_CHECKING:
-    import polars as pl
+from sparsebounds.tables.response import as_response, held_out
 
 
 @dataclass(frozen=True)
@@ -84,10 +76,10 @@ def read_table(path: Path, choice: Choice) -> Reading:
         )
     refuse_infinite(frame, path)
     if choice.drop_missing:
-        frame, dropped = without_missing(frame)
+        whole, frame = frame.height, frame.drop_nulls()
         if frame.height == 0:
             raise InputError(f"Every row of {path} has a missing value; exclude a column instead.")
-        if dropped:
+        if dropped := whole - frame.height:
             notes.append(f"{dropped} row{'s' * (dropped != 1)} with missing values left out.")
     else:
         refuse_missing(frame, path, features, impute=choice.impute is not None)
@@ -117,36 +109,23 @@ def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> R
 
 
 def _arrays(path: Path, choice: Choice) -> Reading:
-    for option, given in {
-        "--features": choice.features,
-        "--exclude": choice.exclude,
-        "--categorical": choice.categorical,
-        "--one-hot": choice.one_hot,
-        "--drop-missing": choice.drop_missing,
-        "--impute": choice.impute,
-    }.items():
-        if given:
-            raise InputError(f"{option} is for tables with named columns; {path} holds arrays.")
+    for name in ("features", "exclude", "categorical", "one_hot", "drop_missing", "impute"):
+        if getattr(choice, name):
+            option = name.replace("_", "-")
+            raise InputError(f"--{option} is for tables with named columns; {path} holds arrays.")
     arrays = load_arrays(path, ".npz")
     if not isinstance(arrays, dict):
         raise InputError(f"{path} holds one array, not an archive; name it .npy.")
-    wanted = {
-        "X": "X",
-        "y": choice.target or "y",
-        "weights": choice.weights,
-        "offset": choice.offset,
-    }
-    for name in wanted.values():
-        if name is not None and name not in arrays:
+    target = choice.target or "y"
+    wanted = {"X": "X", "y": target, "weights": choice.weights, "offset": choice.offset}
+    for needed in wanted.values():
+        if needed is not None and needed not in arrays:
             held = ", ".join(arrays) or "nothing"
-            raise InputError(f"{path} has no array {name!r}; it holds {held}.")
+            raise InputError(f"{path} has no array {needed!r}; it holds {held}.")
     chosen = {role: arrays[name] for role, name in wanted.items() if name is not None}
     names = arrays.get("feature_names")
-    table = Rows(
-        **chosen,
-        names=None if names is None else tuple(names.astype(str).tolist()),
-        target=choice.target or "y",
-    )
+    names = None if names is None else tuple(names.astype(str).tolist())
+    table = Rows(**chosen, names=names, target=target)
     if table.X.ndim != 2 or table.y.ndim != 1 or 0 in table.X.shape:
         raise InputError(f"X and y of {path} must be a matrix and a vector, not empty.")
     if len(table.X) != len(table.y):

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sparsebounds._support.errors import InputError
+from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.dialect import Dialect, sniff, uneven_row
 from sparsebounds.tables.unpacking import content, packed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MISSING = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 """Cells that stand for a missing value, beside empty ones."""
@@ -51,7 +48,6 @@ def read_text(path: Path) -> tuple[pl.DataFrame, list[str]]:
 
 def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.DataFrame:
     """As polars reads it, with the header's own names; UnicodeDecodeError where not UTF-8."""
-    import polars as pl
 
     def read(rows: int | None) -> pl.DataFrame:
         plain = dialect.plain and not packed(path)
@@ -104,8 +100,6 @@ def _decimal_commas(frame: pl.DataFrame, separator: str) -> bool:
 
     Between tabs or bars 1,234 may be a thousand; only semicolons settle it.
     """
-    import polars as pl
-
     for column in frame.select(pl.col(pl.String)):
         cells = column.drop_nulls()
         commas = cells.str.contains(DECIMAL_COMMA)
@@ -117,8 +111,6 @@ def _decimal_commas(frame: pl.DataFrame, separator: str) -> bool:
 
 
 def _without_blank_rows(path: Path, frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    import polars as pl
-
     if not all(column.null_count() for column in frame):
         return frame
     kept = frame.filter(~pl.all_horizontal(pl.all().is_null()))
@@ -147,8 +139,6 @@ def _without_unnamed(path: Path, frame: pl.DataFrame, notes: list[str]) -> pl.Da
 
 def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
     """The same frame with text columns of nothing but numbers, or true and false, as such."""
-    import polars as pl
-
     found = []
     for column in frame.select(pl.col(pl.String)):
         cells = column.str.strip_chars()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U
 from sparsebounds.losses import ULPS, Loss, NonConvexLoss
-from sparsebounds.testing._nonconvex import check_nonconvex
+
+Elementwise = Callable[..., Any]
+
+GRID = 401
+"""Points of a box at which an envelope is compared with its loss."""
 
 
 def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
@@ -17,14 +24,14 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
     differences, convexity, the Fenchel-Young inequality and its equality at the gradient, the
     domain of the conjugate, the infimum, sublevel intervals, the smoothness constant, what
     `self_concordant` says, and the rounding terms against extended precision. For a non-convex
-    loss, its envelopes and suprema on random boxes instead (`testing._nonconvex`).
+    loss, its envelopes and suprema on random boxes instead.
     """
-    if isinstance(loss, NonConvexLoss):
-        check_nonconvex(loss, y, random_state)
-        return
     rng = np.random.default_rng(random_state)
     y = np.tile(np.asarray(y, dtype=np.float64), 40)
     z = rng.normal(size=len(y)) * rng.choice([0.1, 1.0, 5.0], size=len(y))
+    if isinstance(loss, NonConvexLoss):
+        _check_nonconvex(loss, y, z, rng)
+        return
     value, gradient = loss.value(y, z), loss.gradient(y, z)
     lo, hi = loss.domain(y)
     size = 1.0 + np.abs(value) + np.abs(gradient * z)
@@ -56,7 +63,8 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
         np.all((below <= z + 1e-9 * size) & (z - 1e-9 * size <= above)),
         "sublevel(y, value - infimum) must hold z",
     )
-    _check_rounding(loss, y, z, b)
+    _check_rounding("value", loss.value, loss.value_terms, y, z)
+    _check_rounding("conjugate", loss.conjugate, loss.conjugate_terms, y, b)
 
 
 def _check_derivatives(loss: Loss, y: Vector, z: Vector) -> None:
@@ -109,24 +117,93 @@ def _check_convexity(loss: Loss, y: Vector, z: Vector, other: Vector, share: Vec
     _require(np.all(middle <= chord + 1e-12 * (1.0 + np.abs(chord))), "value must be convex in z")
 
 
-def _check_rounding(loss: Loss, y: Vector, z: Vector, b: Vector) -> None:
-    """value_terms and conjugate_terms against the same formulas in extended precision."""
+def _check_rounding(name: str, function: Elementwise, terms: Elementwise, *at: Vector) -> None:
+    """The terms that rounding is relative to, against the same formula in extended precision."""
     if np.finfo(np.longdouble).nmant <= np.finfo(np.float64).nmant:
         return  # this platform has nothing wider to compare with
-    wide = [np.asarray(x, dtype=np.longdouble) for x in (y, z, b)]
-    for name, got, exact, terms in (
-        ("value", loss.value(y, z), loss.value(wide[0], wide[1]), loss.value_terms(y, z)),
-        (
-            "conjugate",
-            loss.conjugate(y, b),
-            loss.conjugate(wide[0], wide[2]),
-            loss.conjugate_terms(y, b),
-        ),
-    ):
-        allowed = ULPS * U * terms + ULPS * TINY
+    exact = function(*(np.asarray(x, dtype=np.longdouble) for x in at))
+    _require(
+        np.all(np.abs(function(*at) - exact) <= ULPS * U * terms(*at) + ULPS * TINY),
+        f"{name} must be within ULPS * 2^-53 * {name}_terms of its exact value",
+    )
+
+
+def _check_nonconvex(loss: NonConvexLoss, y: Vector, z: Vector, rng: np.random.Generator) -> None:
+    """What boxes, envelopes and certificates rely on."""
+    z = z + rng.choice([0.0, 1.0], size=len(y)) * loss.perfect(y)
+    _check_values(loss, y, z, rng)
+    width = 10.0 ** rng.uniform(-2, 1.5, size=(2, len(y)))
+    _check_envelope(loss, y, z - width[0], z + width[1], rng)
+
+
+def _check_values(loss: NonConvexLoss, y: Vector, z: Vector, rng: np.random.Generator) -> None:
+    value, slope = loss.value(y, z), loss.gradient(y, z)
+    infimum = loss.infimum(y)
+    h = 1e-6
+    up, down = loss.value(y, z + h), loss.value(y, z - h)
+    sides = np.stack([(up - value) / h, (value - down) / h])
+    margin = 1e-4 * (1.0 + np.abs(value) + np.abs(slope) + np.abs(z) ** 2)
+    _require(
+        np.all((sides.min(0) - margin <= slope) & (slope <= sides.max(0) + margin)),
+        "gradient must be the derivative of value, or lie between its limits",
+    )
+    _require(np.all(value >= infimum - 1e-12 * (1.0 + value)), "value must not be below infimum")
+    _require(np.all(value - infimum <= loss.height * (1.0 + 1e-12)), "value must not exceed height")
+    below, above = loss.sublevel(y, value - infimum)
+    reach = 1e-9 * (1.0 + np.abs(z) + np.abs(y))
+    _require(
+        np.all((below <= z + reach) & (z - reach <= above)),
+        "sublevel(y, value - infimum) must hold z",
+    )
+    far, near = loss.saturation(y)
+    for side, end in ((-1, far), (1, near)):
+        end = np.where(np.isfinite(end), end, 0.0)
+        flat = np.isfinite(far if side < 0 else near)
+        a, b = (loss.value(y, end + side * step) for step in rng.exponential(size=(2, len(y))))
         _require(
-            np.all(np.abs(got - exact) <= allowed),
-            f"{name} must be within ULPS * 2^-53 * {name}_terms of its exact value",
+            np.all(~flat | (np.abs(a - b) <= 1e-12 * (1.0 + a))),
+            "the loss must be constant outside saturation(y), on either side",
+        )
+        further = loss.value(y, z + side * rng.exponential(size=len(y)))
+        _require(
+            np.all(loss.beyond(y, z, side) <= further + 1e-12 * (1.0 + further)),
+            "beyond must be a lower bound of the loss further out",
+        )
+    gap = rng.exponential(size=len(y)) * 0.1
+    ends = np.maximum(value, loss.value(y, z + gap))
+    middle = loss.value(y, z + rng.random(len(y)) * gap)
+    _require(
+        np.all(middle <= ends + loss.rise(y, gap) + 1e-12 * (1.0 + ends)),
+        "a value between two predictions must not exceed both by more than rise",
+    )
+    _check_rounding("value", loss.value, loss.value_terms, y, z)
+
+
+def _check_envelope(
+    loss: NonConvexLoss, y: Vector, lo: Vector, hi: Vector, rng: np.random.Generator
+) -> None:
+    envelope = loss.envelope(y, lo, hi)
+    t = rng.normal(size=len(y))
+    slopes = envelope.gradient(y, lo + rng.random(len(y)) * (hi - lo))
+    t = np.where(rng.random(len(y)) < 0.5, t, slopes)
+    top, terms = loss.supremum(y, t, lo, hi)
+    for share in [*np.linspace(0.0, 1.0, GRID), *rng.random(40)]:
+        z = np.clip(lo + share * (hi - lo), lo, hi)
+        value = loss.value(y, z)
+        for convex in (envelope, envelope.smoothed()):
+            _require(np.all(convex.value(y, z) <= value), "an envelope must lie below its loss")
+        _require(
+            np.all(t * z - value <= top + ULPS * U * terms),
+            "supremum must be at least t z - value everywhere on the box",
+        )
+    for _ in range(40):
+        a, b = (lo + rng.uniform(-0.2, 1.2, len(y)) * (hi - lo) for _ in range(2))
+        at, other = envelope.value(y, a), envelope.value(y, b)
+        size = 1.0 + np.abs(at) + np.abs(other) + envelope.value_terms(y, a)
+        tangent = at + envelope.gradient(y, a) * (b - a)
+        _require(
+            np.all(tangent <= other + 1e-11 * size),
+            "an envelope must be convex, with its gradient a slope of it",
         )
 
 

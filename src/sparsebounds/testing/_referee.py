@@ -132,11 +132,11 @@ def minimize_ball(program: Program, columns: Vector, ball: float) -> tuple[Vecto
     floor = math.log(max(1e-14 * (program.null - program.F.infimum) / ball, 1e-290))
     steepest = np.linalg.norm(columns.T @ program.F.gradient(np.full(program.n, start[-1])))
     low = max(floor, math.log(max(float(steepest), 1e-290) / math.sqrt(ball)))
-    high = low + 0.1
+    high, stride = low + 0.1, 3.0
     while width and excess(high) > 0:
         low, high = high, high + 2.0
     while width and low > floor and excess(low) <= 0:
-        low, high = max(floor, low - 3.0), low
+        low, high, stride = max(floor, low - stride), low, 2.0 * stride
     if width and excess(low) > 0:
         # The objective depends on eta to second order only, so half the digits are enough.
         eta = math.exp(brentq(excess, low, high, xtol=1e-9, maxiter=200))
@@ -183,16 +183,17 @@ def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) ->
         scaled = unit[:, None] * hessian * unit + 1e-14 * np.eye(len(x))
         step = -unit * np.linalg.solve(scaled, unit * gradient)
         slope = float(gradient @ step)
-        if -slope <= 1e-17 * abs(current):
+        # Half of it is what a step can gain: no line search finds less than rounding.
+        if -slope <= 1e-16 * abs(current):
             return x + step if value(x + step) <= current else x
-        length = 1.0
-        while length > 1e-12 and not value(x + length * step) < current + 1e-4 * length * slope:
+        length, reached = 1.0, value(x + step)
+        while length > 1e-12 and not reached < current + 1e-4 * length * slope:
             length *= 0.5
+            reached = value(x + length * step)
         if length <= 1e-12:
             if majorize:
                 return x
             majorize = True
             continue
-        x, majorize = x + length * step, False
-        current = value(x)
+        x, current, majorize = x + length * step, reached, False
     return x

@@ -1,8 +1,13 @@
-"""Ramp loss: min(1, max(0, 1 - t)), t = yz, y = -1 or +1: the hinge, cut off at 1.
+"""Classes, y = -1 or +1: losses of t = yz that count errors, none of which costs more than 1.
 
-On [a, b] with a < 0 its envelope is the line from (a, 1) to (1, 0), then 0; on a box that ends at
-b < 1 the chord. The kink at t = 1 is no ground for Newton's method: `smoothed` rounds it off, from
-below. Bounds use the conjugate of the loss itself.
+    ramp       min(1, max(0, 1 - t)): the hinge, cut off at 1
+    sigmoid    1/(1 + exp(t)): a smooth count
+
+Both are concave for t < 0 and convex for t > 0. The sigmoid's envelope is a line from the lower end
+of the box to a tangent point above 0, found by bisection, and then the loss. The ramp's on [a, b]
+with a < 0 is the line from (a, 1) to (1, 0), then 0; on a box that ends at b < 1 the chord. Its
+kink at t = 1 is no ground for Newton's method: `smoothed` rounds it off, from below. Bounds use the
+conjugate of the loss itself.
 """
 
 from __future__ import annotations
@@ -18,19 +23,28 @@ from sparsebounds.losses.base import Loss
 from sparsebounds.losses.cores import CoreLoss
 from sparsebounds.losses.envelope import Envelope
 from sparsebounds.losses.logistic import Logistic
-from sparsebounds.losses.squared_hinge import SquaredHinge
+from sparsebounds.losses.quadratic import SquaredHinge
 
 ROUNDED = 0.02
 """Half the width over which the kink is rounded off."""
 
 
-@dataclass(frozen=True)
-class Ramp(CoreLoss):
-    """Counts errors, and margins below 1 in part: no outlier costs more than 1."""
+def _share(t: Any) -> Any:
+    """1/(1 + exp(t)), to full relative accuracy in both tails."""
+    return np.exp(-np.logaddexp(0.0 * t, t))
 
-    name: ClassVar[str] = "ramp"
+
+def _above(y: Any, least: Any) -> tuple[Any, Any]:
+    """The interval of z with t >= least."""
+    far = np.full_like(y, np.inf)
+    return np.where(y > 0, least, -far), np.where(y > 0, far, -least)
+
+
+@dataclass(frozen=True)
+class MarginLoss(CoreLoss):
+    """A loss between 0 and 1 that falls with t."""
+
     two_class: ClassVar[bool] = True
-    smoothness: ClassVar[float] = float("nan")
 
     def surrogates(self) -> list[Loss]:
         return [Logistic(), SquaredHinge()]
@@ -38,6 +52,50 @@ class Ramp(CoreLoss):
     @property
     def height(self) -> float:
         return 1.0
+
+    def cores(self, y: Any) -> list[tuple[Any, Any]]:
+        return [_above(y, 0.0)]
+
+    def beyond(self, y: Any, z: Any, side: int) -> Any:
+        return np.where(side * y > 0, 0.0, self.value(y, z))
+
+
+@dataclass(frozen=True)
+class Sigmoid(MarginLoss):
+    """Bounded by 1; no outlier costs more."""
+
+    name: ClassVar[str] = "sigmoid"
+    smoothness: ClassVar[float] = 0.0963
+    """1/(6 sqrt(3)), rounded up."""
+
+    def value(self, y: Any, z: Any) -> Any:
+        return _share(y * z)
+
+    def gradient(self, y: Any, z: Any) -> Any:
+        return -y * _share(y * z) * _share(-y * z)
+
+    def second(self, y: Any, z: Any) -> Any:
+        up, down = _share(y * z), _share(-y * z)
+        return up * down * (down - up)
+
+    def sublevel(self, y: Any, excess: Any) -> tuple[Any, Any]:
+        # 1/(1 + exp(t)) <= v is t >= log(1/v - 1).
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(excess < 1.0, np.log1p(-excess) - np.log(excess), -np.inf)
+        reach = reach - 1e-12 * (1.0 + np.abs(reach))
+        return _above(y, np.where(np.isnan(reach), -np.inf, reach))
+
+    def value_terms(self, y: Any, z: Any) -> Any:
+        # exp passes the rounding of its argument on.
+        return self.value(y, z) * (1.0 + np.abs(z))
+
+
+@dataclass(frozen=True)
+class Ramp(MarginLoss):
+    """Counts errors, and margins below 1 in part: no outlier costs more than 1."""
+
+    name: ClassVar[str] = "ramp"
+    smoothness: ClassVar[float] = float("nan")
 
     def value(self, y: Any, z: Any) -> Any:
         return np.minimum(np.maximum(1.0 - y * z, 0.0), 1.0)
@@ -54,20 +112,12 @@ class Ramp(CoreLoss):
     def second(self, y: Any, z: Any) -> Any:
         return 0.0 * z
 
-    def cores(self, y: Any) -> list[tuple[Any, Any]]:
-        far = np.full_like(y, np.inf)
-        return [(np.where(y > 0, 0.0, -far), np.where(y > 0, far, 0.0))]
-
     def sublevel(self, y: Any, excess: Any) -> tuple[Any, Any]:
         reach = np.where(excess < 1.0, (1.0 - excess) * (1.0 - 1e-15), -np.inf)
-        far = np.full_like(y, np.inf)
-        return np.where(y > 0, reach, -far), np.where(y > 0, far, -reach)
+        return _above(y, reach)
 
     def saturation(self, y: Any) -> tuple[Any, Any]:
         return np.minimum(y, 0.0), np.maximum(y, 0.0)
-
-    def beyond(self, y: Any, z: Any, side: int) -> Any:
-        return np.where(side * y > 0, 0.0, self.value(y, z))
 
     def value_terms(self, y: Any, z: Any) -> Any:
         return 1.0 + 0.0 * z
