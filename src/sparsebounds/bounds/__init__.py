@@ -49,11 +49,11 @@ from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
 from sparsebounds.bounds.region import secants as secants
+from sparsebounds.bounds.row_loss import Lent as Lent
+from sparsebounds.bounds.row_loss import RowLoss as RowLoss
+from sparsebounds.bounds.row_loss import Switches as Switches
 from sparsebounds.bounds.rows import INSIDE as INSIDE
-from sparsebounds.bounds.rows import Lent as Lent
 from sparsebounds.bounds.rows import RowBounds as RowBounds
-from sparsebounds.bounds.rows import RowLoss as RowLoss
-from sparsebounds.bounds.rows import Switches as Switches
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum
