@@ -1,10 +1,11 @@
 """Bounds for the truncated loss: over the models of a node, whose rows cost at least l_i(r_i).
 
 `bounds.row_loss` says what l_i is. So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose
-curvature is at least M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
-ridge lends the diagonal L to it, or borrows where L < 0, and what is known of the intercept,
-|b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent
-plane at any (w, b) lies below, and what is left is separable: for every support of the node
+curvature is at least M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, and
+-theta/(1 - theta) in doubt. The ridge lends the diagonal L to it, or borrows where L < 0, and what
+is known of the intercept, |b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive
+semidefinite, the tangent plane at any (w, b) lies below, and what is left is separable: for every
+support of the node
 
     optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
 
