@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import enclosed
@@ -99,7 +99,7 @@ class RowBounds:
         """X, one feature per row."""
 
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
-        self._convex: dict[int, tuple[Lent, States, bool]] = {}
+        self._convex: dict[int, tuple[Lent, States, Mask]] = {}
 
     @staticmethod
     def known(program: Program) -> bool:
@@ -125,7 +125,7 @@ class RowBounds:
     def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
         """A proved lower bound over the models of a node: 0 where H is not proved convex.
 
-        `w` and `b` are any coefficients, 0 for features that are out.
+        `w` and `b` are any coefficients: also of features that no model of the node has.
         """
         room = self._room(state)
         outer, ceiling = self.outer
@@ -133,7 +133,7 @@ class RowBounds:
         above, below = self.switches.sides(state)
         if room < 0 or low > high or np.any((above > 0) & (below > 0)):
             return math.inf
-        if not (self._sound(lent) and self._proved(state, lent)):
+        if not self._proved(state, w, lent):
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
@@ -143,14 +143,13 @@ class RowBounds:
         return 0.0 if math.isnan(found) else max(min(found, ceiling), 0.0)
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
-        """The open features, and bounds over the models of a node that have them.
-
-        The node's own bound is proved at the same point.
-        """
+        """The open features, and bounds over the models of a node that have them."""
         room, ceiling = self._room(state), self.outer[1]
         features = np.flatnonzero(state[: self.program.m] == 0)
         if room <= 0:
             return features, np.full(len(features), math.inf)
+        if not self._proved(state, w, lent):
+            return features, np.zeros(len(features))
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
             opened = tangent.gains[tangent.kept == 0]
@@ -205,11 +204,12 @@ class RowBounds:
         price = program.prices[live] * (1.0 - 2.0**-50)
         ridge = (own - lends) * (1.0 - 2.0**-50) - 2.0**-50 * own
         gains = np.square(reach) / (2.0 * ridge) * MORE - price
+        gains[np.isnan(gains)] = np.inf
         kept = state[live]
         held = sum_up(gains[kept > 0])
-        squares = 0.5 * lends * np.square(w[live])
+        squares = 0.5 * lent.shares[used] * self.own[used] * np.square(w[used])
         lend, lent_size = float(np.sum(squares)), float(np.sum(np.abs(squares)))
-        wrong += 2.0 * gamma(len(live) + 32) * lent_size
+        wrong += 2.0 * gamma(len(used) + 32) * lent_size
         b_range = self.switches.range(state, self.outer[0])
         paid, unsure = self._intercept(b, lent, b_range, weighted, p * slip)
         total = float(np.sum(terms)) - lend - held - paid - self.ball
@@ -244,40 +244,42 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, state: States, lent: Lent) -> bool:
-        """Whether H is proved convex at a node.
+    def _proved(self, state: States, w: Vector, lent: Lent) -> bool:
+        """Whether H is proved convex at a node along the features left and those of w.
 
-        Deciding about rows and features only adds curvature: one proof serves the nodes below it.
+        Deciding about rows only adds curvature: one proof serves the nodes below it.
         """
-        known = self._convex.get(id(lent))
-        count = self.program.m + 2 * self.program.n
+        if not self._sound(lent):
+            return False
+        span: Mask = w != 0.0
+        span[self.live(state)] = True
+        known, rows = self._convex.get(id(lent)), state[self.program.m :][: 2 * self.program.n]
         if known is not None:
-            _, before, sound = known
-            weaker = np.all((before[:count] == state[:count]) | (before[:count] == 0))
-            if weaker and sound:
+            _, before, wider = known
+            if np.all((before == rows) | (before == 0)) and not np.any(span & ~wider):
                 return True
         with np.errstate(over="ignore", invalid="ignore"):
-            sound = self._factors(state, lent)
-        self._convex[id(lent)] = lent, state, sound
+            sound = self._factors(state, lent, np.flatnonzero(span))
+        if sound:
+            self._convex[id(lent)] = lent, rows, span
         return sound
 
-    def matrix(self, state: States, lent: Lent) -> tuple[Vector, Vector]:
-        """M + L + eta on the features left (and b, last), and the sizes that its diagonal adds."""
-        program, live = self.program, self.live(state)
-        A = self.rows[live]
+    def matrix(self, state: States, lent: Lent, features: Index) -> tuple[Vector, Vector]:
+        """M + L + eta on some features (and b, last), and the sizes that its diagonal adds."""
+        program, A = self.program, self.rows[features]
         if program.fit_intercept:
             A = np.vstack((A, np.ones(program.n)))
         weights = program.F.p * self.loss(state, lent).least
-        lends = lent.shares[live] * self.own[live]
+        lends = lent.shares[features] * self.own[features]
         if program.fit_intercept:
             lends = np.append(lends, lent.eta)
         matrix = (A * weights) @ A.T
         np.einsum("ii->i", matrix)[:] += lends
         return matrix, np.square(A) @ np.abs(weights) + np.abs(lends)
 
-    def _factors(self, state: States, lent: Lent) -> bool:
+    def _factors(self, state: States, lent: Lent, features: Index) -> bool:
         """Whether M + L + eta less more than every rounding has a Cholesky factor (Rump, 2006)."""
-        matrix, size = self.matrix(state, lent)
+        matrix, size = self.matrix(state, lent, features)
         count, n = len(size), self.program.n
         if count == 0:
             return True

@@ -138,8 +138,6 @@ def row_tree_bound(
         part = slice(ends[point] - tree.counts[point], ends[point])
         w = np.zeros(reduced.m)
         w[tree.support[part]] = tree.values[part]
-        if np.any(w[state[: reduced.m] < 0]):
-            raise TreeError("a leaf's coefficients do not fit its node")
         found = bounds.bound(state, w, float(tree.intercept[point]), lent[tree.lent[point]])
         lower = min(lower, found)
-    return min(lower, outer[1])
+    return float(min(lower, outer[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds.bounds import RowBounds
+from sparsebounds.bounds import RowBounds, States
 from sparsebounds.relaxation import Node, node_penalty
 
 
@@ -33,3 +33,14 @@ def promising_rows(bounds: RowBounds, node: Node) -> Index:
     score = np.square(r - bounds.c) / leverage
     order: Index = doubt[np.argsort(-score[doubt], kind="stable")]
     return order
+
+
+def obeys(bounds: RowBounds, node: Node, state: States) -> bool:
+    """Whether a node's own point obeys what a part of it decides, about rows alone."""
+    changed = np.flatnonzero(state != node.state)
+    first, n = bounds.program.m, bounds.program.n
+    if np.any(changed < first) or np.any(changed >= first + 2 * n):
+        return False
+    r = bounds.residuals(node.w, node.b)[(changed - first) % n]
+    beyond = np.where(changed < first + n, r, -r) - bounds.c
+    return bool(np.all(beyond * state[changed] >= 0.0))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -43,6 +44,17 @@ class Record:
         self.parent.append(node)
         self.switch.append(switch)
         return 2 * len(self.parent) - 1, 2 * len(self.parent)
+
+    @contextmanager
+    def whole(self, open_: list[Any]) -> Iterator[None]:
+        """All of an expansion is written down, here and in `open_`, or nothing: Ctrl-C."""
+        splits, closed, opened = len(self.parent), self.closed.copy(), open_.copy()
+        try:
+            yield
+        except BaseException:
+            del self.parent[splits:], self.switch[splits:]
+            self.closed, open_[:] = closed, opened
+            raise
 
     def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
         """The proof as it stands."""

@@ -18,10 +18,10 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import RowBounds, States, Switches, outer_range
+from sparsebounds.bounds import WIDER, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
-from sparsebounds.exact.row_order import promising_rows, undecided_features
+from sparsebounds.exact.row_order import obeys, promising_rows, undecided_features
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.losses import Truncated
@@ -74,7 +74,8 @@ class RowSearch:
         self.program = program.restricted(self.kept)
         self.incumbent = replace(model, w=model.w[self.kept])
         self.eta = 0.0 if program.ball is None else eta
-        outer = outer_range(program, model.value * (1.0 + STRICT), boxes, claim=True)
+        level = objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT)
+        outer = outer_range(program, level, boxes, claim=True)
         cuts = self._cuts(*outer[0]) if program.fit_intercept else np.zeros(0)
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
@@ -86,7 +87,7 @@ class RowSearch:
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
-        self._stop: Callable[[], bool] = lambda: False
+        self._stop: Callable[[], bool] = deadline.late
         self._tried: set[bytes] = set()
         self._numbers = itertools.count()
 
@@ -105,10 +106,15 @@ class RowSearch:
     def lower(self) -> float:
         """The bound that the tree proves."""
         bounds = [node.lower for node in self.record.closed.values()]
-        return min([*bounds, *(one[0] for one in self.open), self.bounds.outer[1]])
+        return float(min([*bounds, *(one[0] for one in self.open), self.bounds.outer[1]]))
 
-    def start(self) -> Node | None:
-        """The bound at the root; None where there is none."""
+    @property
+    def started(self) -> bool:
+        """Whether there is a bound."""
+        return bool(self.open or self.record.closed)
+
+    def start(self) -> None:
+        """Bound the root."""
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
         root = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
@@ -116,7 +122,6 @@ class RowSearch:
             self._push(0, root)
             if self.open and len(self.bounds.switches.cuts):
                 self._divide()
-        return root
 
     def _divide(self) -> None:
         """Split the root into ranges of the intercept: a smaller one lends more."""
@@ -130,10 +135,11 @@ class RowSearch:
             aside[switches.cut(cut)], state[switches.cut(cut)] = side, -side
             ways.append(self._improved(part_of(node, aside), DIVIDED_STEPS))
         ways.append(self._improved(part_of(node, state), DIVIDED_STEPS))
-        heapq.heappop(self.open)
         places = tuple(switches.cut(cut) for cut, _ in chain)
         choice = Choice(places, tuple(side for _, side in chain), tuple(ways))
-        self._push(self._apply(place, choice), ways[-1])
+        with self.record.whole(self.open):
+            heapq.heappop(self.open)
+            self._push(self._apply(place, choice), ways[-1])
 
     def run(
         self,
@@ -215,7 +221,9 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=self.goal)
+        found = best_shares(
+            self.bounds, state, w, b, eta, steps=steps, goal=self.goal, stop=self._stop
+        )
         self.work += 0.0 if found is None else found.work
         return found
 
@@ -271,19 +279,20 @@ class RowSearch:
         rest = None if decided and decided[-1].ways[-1].lower >= self.goal else part_of(node, state)
         if rest is not None and decided and split is None:
             rest = self._improved(rest, again=True)
-        heapq.heappop(self.open)
-        for choice in decided:
-            place = self._apply(place, choice)
-        if split is not None:
-            last = self._apply(place, replace(split, ways=tuple(children)))
-            self._push(last, children[-1])
-        elif rest is None:
-            self._push(place, decided[-1].ways[-1])
-        elif decided or everything or self._stop():
-            self._push(place, rest)
-        else:
-            # Nothing is left to decide: the bound is as high as it gets.
-            self.record.closed[place] = rest
+        with self.record.whole(self.open):
+            heapq.heappop(self.open)
+            for choice in decided:
+                place = self._apply(place, choice)
+            if split is not None:
+                last = self._apply(place, replace(split, ways=tuple(children)))
+                self._push(last, children[-1])
+            elif rest is None:
+                self._push(place, decided[-1].ways[-1])
+            elif decided or everything or self._stop():
+                self._push(place, rest)
+            else:
+                # Nothing is left to decide: the bound is as high as it gets.
+                self.record.closed[place] = rest
         return bool(decided)
 
     def _alive(self, choice: Choice) -> list[Node]:
@@ -313,7 +322,7 @@ class RowSearch:
 
     def _improved(self, way: Node, steps: int = STEPS, *, again: bool = False) -> Node:
         """A node at better shares, unless it is closed."""
-        if way.lower >= self.goal:
+        if way.lower >= self.goal or self._stop():
             return way
         found = [way, self._bounded(way.state, way.w, way.b, steps)]
         if again:
@@ -362,23 +371,12 @@ class RowSearch:
         w = node.w
         if np.any(w[state[: self.program.m] < 0]):
             w = np.where(state[: self.program.m] < 0, 0.0, w)
-        elif self._holds(node, state):
+        elif obeys(self.bounds, node, state):
             lower = self.bounds.bound(state, w, node.b, node.lent)
             return Node(state, w, node.b, node.lent, lower, node.value)
         found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
         self.work += found.work
         return found
-
-    def _holds(self, node: Node, state: States) -> bool:
-        """Whether a node's own point obeys what a part of it decides about rows."""
-        changed = np.flatnonzero(state != node.state)
-        first, n = self.program.m, self.program.n
-        if np.any(changed < first) or np.any(changed >= first + 2 * n):
-            return False
-        rows = (changed - first) % n
-        r = self.bounds.residuals(node.w, node.b)[rows]
-        beyond = np.where(changed < first + n, r, -r) - self.bounds.c
-        return bool(np.all(beyond * state[changed] >= 0.0))
 
     def _offer(self, node: Node) -> None:
         """Try the model that a relaxed point suggests, once for each set of inliers."""

@@ -13,6 +13,7 @@ which is that of the whole problem in (w, b, e), e the outliers' residuals, with
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,8 +123,9 @@ def even_shares(bounds: RowBounds, state: States, lent: Lent) -> Vector | None:
     """The largest share that all rows in doubt may have; None where they may have none."""
     loss = bounds.loss(state, lent)
     nothing, one = np.zeros(bounds.program.n), np.full(bounds.program.n, 0.5)
-    base, _ = bounds.matrix(state, replace(lent, theta=nothing))
-    whole, _ = bounds.matrix(state, replace(lent, theta=one))
+    live = bounds.live(state)
+    base, _ = bounds.matrix(state, replace(lent, theta=nothing), live)
+    whole, _ = bounds.matrix(state, replace(lent, theta=one), live)
     if not loss.doubt.any() or not len(base):
         return np.where(loss.doubt, 0.999, 0.0)
     size = np.sqrt(np.maximum(np.diagonal(base), 1e-300))
@@ -152,6 +154,7 @@ def best_shares(
     steps: int,
     goal: float = math.inf,
     fine: float = 1e-3,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Node | None:
     """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough.
 
@@ -171,7 +174,7 @@ def best_shares(
     slope = ascent.slope(node, x)
     mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
     for _ in range(steps):
-        if best.lower >= goal or mu * len(x) < fine * abs(node.value):
+        if best.lower >= goal or mu * len(x) < fine * abs(node.value) or stop():
             break
         step = ascent.step(factor, x, slope / mu)
         falling = step < 0.0
@@ -250,7 +253,7 @@ class Ascent:
         theta = x[: len(self.doubt)]
         if not (np.all(x > 0.0) and np.all(theta < 1.0)):
             return None
-        matrix, _ = self.bounds.matrix(self.state, self.lent(x))
+        matrix, _ = self.bounds.matrix(self.state, self.lent(x), self.live)
         factor, failed = lapack.dpotrf(matrix.T, lower=1)
         if failed:
             return None

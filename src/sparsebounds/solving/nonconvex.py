@@ -11,6 +11,7 @@ certify    the level is that of the stored model, and the dual vectors that cut 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -127,12 +128,12 @@ def search_rows(
     if program.ball is not None and not eta > 0.0:
         return None
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
-    if search.start() is None:
-        return None
-    if exact:
-        most = math.inf if exact is True else EFFORT
-        search.run(lambda: search.work > most or search.nodes >= node_limit, callback)
-    return search
+    with contextlib.suppress(KeyboardInterrupt):
+        search.start()
+        if exact and search.started:
+            most = math.inf if exact is True else EFFORT
+            search.run(lambda: search.work > most or search.nodes >= node_limit, callback)
+    return search if search.started else None
 
 
 def solve_nonconvex(

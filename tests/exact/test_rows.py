@@ -1,0 +1,175 @@
+"""The search over rows for the truncated loss: against every set of outliers, and cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.truncated import candidates
+
+import sparsebounds as sb
+from sparsebounds._support.errors import InputError
+from sparsebounds.exact import RowSearch, rows
+from sparsebounds.fitting.refit import evaluated
+from sparsebounds.losses import Truncated, Tukey
+
+LOSS = Truncated(c=1.0)
+
+
+def spoiled(seed: int, n: int = 8, m: int = 3, level: float = 0.0) -> tuple[Any, Any]:
+    """Rows that a model explains, and two that it does not."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m))
+    y = X[:, 0] - X[:, -1] + 0.4 * rng.normal(size=n) + level
+    y[:2] += rng.choice([-1.0, 1.0], size=2) * rng.uniform(1.5, 6.0, size=2)
+    return X, y
+
+
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "price": {"l0": 0.03, "ridge": 0.05},
+    "intercept": {"k": 1, "ridge": 0.1, "fit_intercept": True, "level": 3.0},
+    "prices and signs": {
+        "l0": np.array([0.0, 0.1, 0.02]),
+        "ridge": np.array([0.1, 0.3, 0.05]),
+        "positive": True,
+    },
+    "always and never": {"k": 1, "ridge": 0.1, "always": [1], "never": [0]},
+    "standardized": {"l0": 0.02, "ridge": 0.1, "standardize": True, "fit_intercept": True},
+    "weights": {"k": 2, "ridge": 0.1, "sample_weight": [2, 1, 0, 1, 0.5, 1, 1, 3]},
+    "nothing": {"k": 0, "ridge": 0.1},
+    "ball": {"k": 2, "ball": 1.0},
+    "price and ball": {"l0": 0.03, "ball": 0.5, "fit_intercept": True},
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_against_every_set_of_outliers(name: str) -> None:
+    options = dict(PROBLEMS[name])
+    X, y = spoiled(len(name), level=options.pop("level", 0.0))
+    offset = 0.1 * np.arange(8.0)
+    program = sb.Program(X, y, loss=LOSS, offset=offset, **options)
+    found = candidates(program)
+    best = found.best()
+    data = {"offset": offset, "sample_weight": options.get("sample_weight")}
+    # A ball's multiplier is the same for all nodes: not every gap closes.
+    most = None if program.ball is None else 6
+    for exact in (False, True):
+        solution = sb.solve(
+            X,
+            y,
+            loss=LOSS,
+            offset=offset,
+            exact=exact,
+            node_limit=most if exact else None,
+            **options,
+        )
+        assert solution.lower <= best
+        assert solution.upper >= best * (1.0 - 1e-12)
+        assert solution.certificate.verify(X, y, **data).ok
+        assert (solution.outliers is None) or exact
+    if program.ball is None:
+        assert solution.status == "optimal"
+        assert solution.upper == pytest.approx(best, rel=1e-4)
+    outliers = solution.outliers
+    if outliers is None:
+        return
+    # In every best model: those that every set of outliers finds.
+    places = np.arange(program.n) if program.data.kept is None else program.data.kept
+    rows_ = np.concatenate((outliers.proved_out, outliers.proved_in, outliers.in_doubt))
+    assert np.array_equal(np.sort(rows_), places)
+    sizes = np.abs(found.residuals[found.values <= best * (1.0 + 1e-10)])
+    assert np.all(sizes[:, np.isin(places, outliers.proved_out)] >= LOSS.c * (1.0 - 1e-9))
+    assert np.all(sizes[:, np.isin(places, outliers.proved_in)] <= LOSS.c * (1.0 + 1e-9))
+
+
+def test_rows_are_proved() -> None:
+    """Gross errors are outliers of every best model; most others are inliers."""
+    X, y = spoiled(3, 40, 3)
+    y[:2] += 30.0 * np.sign(y[:2])
+    solution = sb.solve(X, y, k=2, ridge=0.1, loss=LOSS, exact=True)
+    outliers = solution.outliers
+    assert outliers is not None
+    assert {0, 1} <= set(outliers.proved_out.tolist())
+    assert len(outliers.proved_in) >= 30
+    assert f"{len(outliers.proved_out)} rows are outliers of every best model" in str(outliers)
+    weight = np.where(np.arange(40) == 5, 0.0, 1.0)
+    other = sb.solve(X, y, k=2, ridge=0.1, loss=LOSS, exact=True, sample_weight=weight).outliers
+    assert other is not None
+    listed = np.concatenate((other.proved_out, other.proved_in, other.in_doubt))
+    assert sorted(listed.tolist()) == [row for row in range(40) if row != 5]
+
+
+HARD = {"l0": 0.01, "ridge": 0.02, "loss": Truncated(c=0.5), "exact": True}
+
+
+def hard() -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(16, 3)), 1.5 * rng.normal(size=16)
+
+
+@pytest.mark.parametrize("limit", [{"node_limit": 1}, {"node_limit": 12}, {"time_limit": 0.2}])
+def test_limits_leave_a_proof(limit: dict[str, Any]) -> None:
+    X, y = hard()
+    solution = sb.solve(X, y, **HARD, **limit)
+    assert 0.0 < solution.lower <= solution.upper
+    assert solution.certificate.verify(X, y).ok
+    assert solution.stats.seconds < 5.0
+
+
+def test_control_c_leaves_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes, nodes are not lost: as they are bounded, written down, or refitted."""
+    X, y = (part[:10] for part in hard())
+    best, lower = candidates(sb.Program(X, y, l0=0.01, ridge=0.02, loss=HARD["loss"])).best(), []
+    struck = [(rows, "best_shares", at) for at in (2, 4)]
+    struck += [(rows, "relaxed_node", 3), (rows, "local_refit", 1), (rows, "local_refit", 3)]
+    struck += [(rows.Record, "split", at) for at in (1, 2, 5)]
+    for owner, name, at in struck:
+        plain, calls = getattr(owner, name), count(1)
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, struck_at(plain, calls, at))
+            solution = sb.solve(X, y, **HARD)
+        assert next(calls) == at + 1, "nothing goes on after Ctrl-C"
+        assert solution.lower <= best
+        assert solution.certificate.verify(X, y).ok
+        lower.append(solution.lower)
+    assert len(set(lower)) > 2
+
+
+def struck_at(plain: Callable[..., Any], calls: Iterator[int], at: int) -> Any:
+    """The same, with Ctrl-C in its place once."""
+
+    def struck(*given: Any, **more: Any) -> Any:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return plain(*given, **more)
+
+    return struck
+
+
+def test_what_the_search_does_not_take(tmp_path: Any) -> None:
+    X, y = spoiled(0)
+    with pytest.raises(InputError, match="exact=True needs a convex loss, and the tukey loss"):
+        sb.solve(X, y, k=1, ridge=0.1, loss=Tukey(c=1.0), exact=True)
+    with pytest.raises(InputError, match="checkpoint needs a convex loss, and the truncated loss"):
+        sb.solve(X, y, k=1, ridge=0.1, loss=LOSS, exact=True, checkpoint=tmp_path / "search.npz")
+    program = sb.Program(X, y, k=1, ridge=0.1, loss=LOSS)
+    with pytest.raises(InputError, match="needs a convex loss, and the truncated loss"):
+        sb.near_optimal(program, 0.1)
+    with pytest.raises(InputError, match="needs a convex loss, and the truncated loss"):
+        sb.path(X, y, ks=[1, 2], ridge=0.1, loss=LOSS)
+    assert sb.solve(X, y, k=1, ridge=0.1, loss=Tukey(c=1.0)).outliers is None
+
+
+def test_the_search_takes_a_model_that_is_not_the_best() -> None:
+    """Its bounds hold for every model up to the level; its own model improves."""
+    X, y = spoiled(4)
+    program = sb.Program(X, y, k=2, ridge=0.1, loss=LOSS)
+    best = candidates(program).best()
+    search = RowSearch(program, evaluated(program, np.zeros(3), 0.0), 1e-4, 0.0)
+    search.start()
+    search.run()
+    assert search.lower <= best <= search.model().value * (1.0 + 1e-12)
+    assert search.model().value == pytest.approx(best, rel=1e-4)
