@@ -104,8 +104,8 @@ def lent_at(bounds: RowBounds, state: Any, rng: np.random.Generator) -> Lent:
     """Anything: mostly what is about as much as may be lent, or more, so that bounds are high."""
     program, (low, high) = bounds.program, bounds.outer[0]
     shares = rng.choice([INSIDE, 0.9, 0.9, 0.3, -1.0], size=program.m)
-    eta = float(rng.choice([0.0, 1e-3, 1.0])) if program.fit_intercept else 0.0
-    middle = 0.5 * (low + high) + float(rng.choice([0.0, 1.0])) * rng.normal()
+    eta = float(rng.choice([0.0, 1e-3, 0.1, 1.0])) if program.fit_intercept else 0.0
+    middle = 0.5 * (low + high) + rng.choice([0.0, 0.5, -0.5, 1.0]) * (high - low)
     lent = Lent(np.zeros(program.n), shares, eta, float(middle))
     even = even_shares(bounds, state, lent) if np.all(shares > 0.0) else None
     theta = rng.random(program.n) if even is None else even * rng.choice([0.3, 0.9, 1.0, 1.05])
@@ -123,6 +123,12 @@ def test_bounds_hold_at_any_numbers(seed: int) -> None:
         i = int(order[0] if rng.random() < 0.5 else order[rng.integers(min(len(order), 40))])
         value = objective_up(program, found.w[i], float(found.b[i]))
         bounds = bounds_of(program, value, rng)
+        low, high = bounds.outer[0]
+        if not low <= found.b[i] <= high:
+            # No row is near: the same at an intercept in the range.
+            assert program.fit_intercept
+            assert np.all(np.abs(found.residuals[i]) >= bounds.c)
+            continue
         state = node_of(bounds, found, i, rng)
         lent = lent_at(bounds, state, rng)
         near = relaxed_node(bounds, state, found.w[i], float(found.b[i]), lent)
@@ -171,14 +177,35 @@ def test_coefficients_of_features_that_no_model_has() -> None:
         state = np.zeros(switches.count, dtype=np.int8)
         state[0] = 1
         inside = found.best(found.w[:, 1] == 0.0)
-        lent = lent_at(bounds, state, rng)
-        for share in (INSIDE, -3.0):
-            at = replace(lent, shares=np.array([INSIDE, share]))
-            for size in (0.1, 1.0, 10.0):
-                lower = bounds.bound(state, size * rng.normal(size=2), 0.0, at)
+        lent = Lent(np.zeros(6), np.array([0.9, 0.9]))
+        even = even_shares(bounds, state, lent)
+        assert even is not None
+        for share in (INSIDE, 1e-9, -3.0):
+            at = replace(lent, theta=0.9 * even, shares=np.array([0.9, share]))
+            for size in (0.0, 1.0, 1e3):
+                lower = bounds.bound(state, np.array([0.1, size]) * rng.normal(size=2), 0.0, at)
                 assert lower <= inside
                 high = max(high, lower / inside)
     assert high > 0.3
+
+
+def test_the_range_of_the_intercept_pays_for_what_it_lends() -> None:
+    """Two rows that no intercept fits both: the middle between them is the worst place."""
+    program = Program(
+        [[0.0], [0.0]], [-3.0, 3.0], k=0, ridge=1.0, loss=Truncated(c=1.0), fit_intercept=True
+    )
+    best = candidates(program).best()
+    assert best == pytest.approx(0.25)
+    switches = Switches(1, 2, np.array([-0.3, 0.3]))
+    bounds = RowBounds(program, switches, outer_range(program, best * 1.01))
+    lent = Lent(np.full(2, 0.499), np.zeros(1), 1.0, 0.0)
+    state, w = np.zeros(switches.count, dtype=np.int8), np.zeros(1)
+    assert bounds.bound(state, w, 0.0, lent) <= best
+    # Between the cuts both rows are outliers, and the range is short.
+    state[switches.cut(0)], state[switches.cut(1)] = 1, -1
+    assert bounds.bound(state, w, 0.0, lent) == min(bounds.outer[1], 0.455)
+    far = replace(lent, middle=1.0)
+    assert bounds.bound(state, w, 0.0, far) <= 0.5 - 0.5 * (1.3**2 - 1.0) + 0.3
 
 
 @pytest.mark.parametrize(

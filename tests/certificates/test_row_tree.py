@@ -89,7 +89,7 @@ def put(array: Any, place: Any, value: Any) -> Any:
 
 def wrong(tree: RowTree) -> Iterator[tuple[str, dict[str, Any]]]:
     """Trees that are no proof of what they claim, and how each differs."""
-    splits, leaf = len(tree.parent), int(np.flatnonzero(tree.points >= 0)[0])
+    splits, (leaf, *_, last) = len(tree.parent), np.flatnonzero(tree.points >= 0).tolist()
     low = np.full_like(tree.theta, 0.9)
     yield "shares that are not convex", {"theta": low}
     yield "a share of 1", {"theta": np.ones_like(tree.theta)}
@@ -110,6 +110,8 @@ def wrong(tree: RowTree) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "a switch below 0", {"switch": put(tree.switch, 0, -1)}
     yield "a switch set twice", {"switch": np.full_like(tree.switch, tree.switch[0])}
     yield "the bound of a later node", {"scope": put(tree.scope, leaf, tree.size - 1)}
+    other = {"points": put(tree.points, last, tree.points[leaf])}
+    yield "the bound of another branch", other | {"scope": put(tree.scope, last, leaf)}
     yield "features left out", {"kept": tree.kept[1:]}
     yield "a feature that is not there", {"kept": put(tree.kept, -1, 17)}
     yield "another multiplier", {"eta": -tree.eta if tree.eta else 1.0}
@@ -118,7 +120,9 @@ def wrong(tree: RowTree) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "cuts that descend", {"cuts": tree.cuts[::-1]}
 
 
-def test_forged_trees_are_refused(best: float, certificate: Certificate) -> None:
+def test_forged_trees_are_refused(
+    program: sb.Program, best: float, certificate: Certificate
+) -> None:
     assert certificate.verify(X, Y).ok
     assert certificate.lower <= best
     assert certificate.rows is not None
@@ -132,6 +136,10 @@ def test_forged_trees_are_refused(best: float, certificate: Certificate) -> None
     other = sb.Program(X, Y, k=1, ridge=0.1)
     with pytest.raises(TreeError, match="for the truncated loss"):
         row_tree_bound(other, certificate.rows, 1.0)
+    tree = certificate.rows
+    again = replace(tree, switch=np.full_like(tree.switch, tree.switch[0]))
+    with pytest.raises(TreeError, match="decided already"):
+        row_tree_bound(program, again, certificate.upper)
 
 
 def test_other_numbers_are_true_or_prove_less(

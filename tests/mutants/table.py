@@ -34,6 +34,8 @@ CURVATURE = "bounds/test_curvature.py"
 MINORANT = "bounds/test_minorant.py"
 REGION = "bounds/test_region.py"
 EXHAUSTIVE = "bounds/test_exhaustive.py"
+ROWS = "bounds/test_rows.py"
+ROW_TREE = "certificates/test_row_tree.py"
 FORGED_MINORANTS = "certificates/test_minorants.py"
 COVER = "certificates/test_cover.py"
 TAMPERING = "certificates/test_tampering.py"
@@ -838,5 +840,65 @@ MUTANTS: tuple[Mutant, ...] = (
         "return objective_up(program, self.w, self.certificate.intercept, wider=WIDER)",
         "return self.certificate.upper",
         f"{PATH}::test_a_model_is_worth_at_a_price_what_it_costs_there",
+    ),
+    # Rows: the truncated loss.
+    _of(
+        "rows: coefficients that no model has need no curvature",
+        "bounds/rows.py",
+        "span: Mask = w != 0.0",
+        "span: Mask = w != w",
+        f"{ROWS}::test_coefficients_of_features_that_no_model_has",
+    ),
+    _of(
+        "rows: what the point lends is free",
+        "bounds/rows.py",
+        "total = float(np.sum(terms)) - lend - held - paid - self.ball",
+        "total = float(np.sum(terms)) - held - paid - self.ball",
+        f"{ROWS}::test_bounds_hold_at_any_numbers",
+    ),
+    _of(
+        "rows: the ball is free",
+        "bounds/rows.py",
+        "total = float(np.sum(terms)) - lend - held - paid - self.ball",
+        "total = float(np.sum(terms)) - lend - held - paid",
+        f"{ROWS}::test_bounds_hold_at_any_numbers",
+    ),
+    _of(
+        "rows: the range of the intercept is free",
+        "bounds/rows.py",
+        "return paid + lends, unsure + 2.0**-46 * scale",
+        "return paid, unsure + 2.0**-46 * scale",
+        f"{ROWS}::test_the_range_of_the_intercept_pays_for_what_it_lends",
+    ),
+    _of(
+        "rows: forced features without a proof of convexity",
+        "bounds/rows.py",
+        "if not self._proved(state, w, lent):",
+        "if False:",
+        f"{ROWS}::test_bounds_hold_at_any_numbers",
+        within="forced",
+    ),
+    _of(
+        "rows: a smaller curvature of rows in doubt",
+        "bounds/row_loss.py",
+        "self.least = np.where(self.doubt, -self.theta / (1.0 - self.theta), self.inlier * 1.0)",
+        "self.least = np.where(self.doubt, -self.theta, self.inlier * 1.0)",
+        f"{ROWS}::test_the_losses_of_rows",
+    ),
+    _of(
+        "row tree: a leaf bounded at any node",
+        "certificates/row_tree.py",
+        "if scope is None or np.any((scope != 0) & (scope != state)):",
+        "if scope is None:",
+        f"{ROW_TREE}::test_forged_trees_are_refused",
+        f"{ROW_TREE}::test_other_numbers_are_true_or_prove_less",
+    ),
+    _of(
+        "row tree: switches set twice",
+        "certificates/row_tree.py",
+        "if not 0 <= switch < count or state[switch] != 0:",
+        "if not 0 <= switch < count:",
+        f"{ROW_TREE}::test_forged_trees_are_refused",
+        f"{ROW_TREE}::test_other_numbers_are_true_or_prove_less",
     ),
 )
