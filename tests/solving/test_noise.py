@@ -76,16 +76,17 @@ def test_what_has_no_scale_is_refused_in_a_sentence() -> None:
 
 
 def test_estimators_say_which_rows_are_outliers() -> None:
-    X, y = spoiled(3, 0.1, 60.0, n=60)
-    weights = np.ones(60)
+    X, y = spoiled(3, 0.1, 60.0, n=40)
+    weights = np.ones(40)
     weights[[0, 30]] = 0.0
-    model = sb.SparseRegressor(k=3, ridge=0.01, loss="truncated", c="auto", exact=False)
-    model.fit(X, y, sample_weight=weights)
+    columns = X[:, [1, 4, 6]]
+    model = sb.SparseRegressor(k=3, ridge=0.05, loss="truncated", c="auto")
+    model.fit(columns, y, sample_weight=weights)
     assert model.c_ == pytest.approx(3.0 * 2.0, rel=0.3)
-    assert model.certificate_.verify(X, y, weights).ok
+    assert model.certificate_.verify(columns, y, weights).ok
     found = model.outliers_
     sides = np.concatenate([found.proved_out, found.proved_in, found.in_doubt])
     assert np.array_equal(np.sort(sides), np.flatnonzero(weights))
-    assert set(found.proved_out.tolist()) <= set(range(1, 6))
+    assert found.proved_out.tolist() == [1, 2, 3]
     assert sb.SparseRegressor(k=1, loss="tukey", c=5, exact=False).fit(X, y).c_ == 5.0
     assert sb.SparseRegressor(k=1).fit(X, y).c_ is None

@@ -138,13 +138,15 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
     def _scaled(self, loss: Loss, X: Any, y: Vector, weights: Vector) -> Loss:
         """The loss with the c that was asked for; "auto" by the noise about models of this size."""
 
-        def posed() -> Program:
-            ridge = self._ridge_for(X, y, weights, Squared())
+        def posed(like: Loss) -> Program:
+            ridge = self._ridge_for(X, y, weights, like)
             asked = self._problem(Squared()) | {"k": self._size(), "l0": self.l0, "ridge": ridge}
             del asked["tol"]
             return Program(X, y, sample_weight=weights, **asked)
 
-        return scaled_loss(loss, self.c, posed)
+        first = scaled_loss(loss, self.c, lambda: posed(Squared()))
+        # The ridge's own rule gives less for a bounded loss, and shrinking is no noise.
+        return scaled_loss(loss, self.c, lambda: posed(first))
 
     @property
     def c_(self) -> float | None:
