@@ -92,9 +92,9 @@ class MarkedRows:
 
     def chart(self) -> Drawn:
         """Residuals against predictions: full marks are proved, orange ones beyond -c or c."""
-        traces, doubt = [], self.proved == "in doubt"
+        traces, doubt = [], self.proved != np.where(self.outside, "outlier", "inlier")
         for beyond, color, symbol in ((False, BLUE, "circle"), (True, ORANGE, "diamond")):
-            for open_, name in ((False, "proved"), (True, "in doubt")):
+            for open_, name in ((False, "proved"), (True, "not proved")):
                 at = np.flatnonzero((self.outside == beyond) & (doubt == open_))
                 if not beyond and len(at) > MOST_INLIERS:
                     chosen = np.random.default_rng(0).choice(at, MOST_INLIERS, replace=False)
