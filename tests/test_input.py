@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.bounds import lower_bound
 from sparsebounds.losses import Huber
-from sparsebounds.matrices import DenseMatrix
+from sparsebounds.matrices import DenseMatrix, StandardizedMatrix
 from sparsebounds.program import Program
 
 N, M = 6, 3
@@ -199,7 +199,8 @@ KINDS = [
     case("two columns of one name", InputError, "X has more than one column named 'a'; rename or "
          "drop them.", X=pd.DataFrame(X, columns=["a", "b", "a"])),
     case("a Matrix cannot drop rows", InputError, "sample_weight is 0 in some rows, which a Matrix "
-         "cannot leave out; build it from the other rows.", X=DenseMatrix(X),
+         "cannot leave out; build it from the other rows.",
+         X=StandardizedMatrix(DenseMatrix(X), np.zeros(3), np.ones(3)),
          sample_weight=[0, 1, 1, 1, 1, 1]),
 ]  # fmt: skip
 

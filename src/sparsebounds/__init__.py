@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sparsebounds.relaxation import relax as relax
     from sparsebounds.solving import Solution as Solution
     from sparsebounds.solving import certify as certify
+    from sparsebounds.solving import noise_scale as noise_scale
     from sparsebounds.solving import solve as solve
 
 # Public name -> the module it lives in.
@@ -62,7 +63,7 @@ _HOME: dict[str, str] = {
         "certificates": "Certificate",
         "relaxation": "Relaxation relax",
         "primalization": "GapBounds Primalization gap_bounds primalize",
-        "solving": "Solution solve certify",
+        "solving": "Solution solve certify noise_scale",
         "paths": "Path path",
         "ranks": "RankBounds rank_bounds",
         "estimators": "SparseClassifier SparseClassifierCV SparseRegressor SparseRegressorCV "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -382,3 +383,49 @@ def test_checkpoints_that_cannot_be(refused: Callable[..., str], numbers: Path) 
     assert "does not exist" in refused(
         "solve", numbers, *target, "--exact", "--checkpoint", missing
     )
+
+
+@pytest.fixture
+def spoiled(numbers: Path) -> Path:
+    """The trial with four wrong scores, in rows 5, 6, 20 and 60, and a gap in row 2."""
+    table = pl.read_csv(numbers)
+    score = table["score"].to_numpy().copy()
+    score[[4, 5, 19, 59]] += [9.0, -12.0, 15.0, 8.0]
+    table = table.with_columns(score=score)
+    table[1, "bmi"] = None
+    path = numbers.with_name("spoiled.csv")
+    table.write_csv(path)
+    return path
+
+
+def test_outliers_are_named_by_their_rows_in_the_file(invoke: Invoke, spoiled: Path) -> None:
+    options = (spoiled, "--target", "score", "-k", 2, "--ridge", 0.05, "--drop-missing", "--loss")
+    model = spoiled.with_name("model.json")
+    result = invoke("solve", *options, "truncated", "--c", "auto", "--no-exact", "--out", model)
+    shown = " ".join(result.output.split())
+    assert "The model leaves out rows 5, 6, 20, 60, with residuals of c or more." in shown
+    assert re.search(r"--c auto is 0\.\d+, by the noise", shown)
+    c = json.loads(model.read_text(encoding="utf-8"))["parameters"]["c"]
+    assert 0.5 < c < 1.5  # 3 times 0.3
+    assert f"truncated loss (c={c:g})" in shown
+    again = invoke("certify", model, spoiled)
+    assert f"truncated loss (c={c:g})" in " ".join(again.output.split())
+    known = ("--c", 1, "--features", "age,dose,bmi", "--json", "--time-limit", 1)
+    rows = answer(invoke("solve", *options, "truncated", *known))["outliers"]
+    assert rows["of_model"] == [5, 6, 20, 60]
+    assert set(rows["proved_out"]) <= {5, 6, 20, 60}
+    sides = (*rows["proved_out"], *rows["proved_in"], *rows["in_doubt"])
+    assert sorted(sides) == [1, *range(3, 61)]
+    assert answer(invoke("solve", *options, "squared", "--json"))["outliers"] is None
+
+
+def test_a_scale_is_a_number_above_0_of_a_robust_loss(
+    refused: Callable[..., str], numbers: Path
+) -> None:
+    options = ("solve", numbers, "--target", "score", "--c")
+    for wrong in ("0", "nan", "inf", "automatic"):
+        assert refused(*options, wrong) == (
+            f"--c {wrong!r} must be a number greater than 0, or auto."
+        )
+    for right in ("2", "auto"):
+        assert "The squared loss has no c; leave it out" in refused(*options, right)

@@ -143,17 +143,12 @@ def test_certificates_verify_where_the_data_are(kind: str, tmp_path: Path) -> No
     assert model.certificate_.verify(X, Y).ok
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "matrix"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_weight_0_are_left_out(kind: str, tmp_path: Path) -> None:
     there, weights = KINDS[kind](X, tmp_path), KINDS[kind](WEIGHTS, tmp_path)
     ours = sb.SparseRegressor(k=3).fit(there, Y, sample_weight=weights)
     theirs = sb.SparseRegressor(k=3).fit(X[WEIGHTS > 0], Y[WEIGHTS > 0])
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
-
-
-def test_a_matrix_cannot_leave_rows_out() -> None:
-    with pytest.raises(InputError, match="which a Matrix cannot leave out; build it from the"):
-        sb.SparseRegressor(k=3).fit(as_matrix(X)[0], Y, sample_weight=WEIGHTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -278,3 +278,28 @@ def test_notebooks_show_results(made: Any) -> None:
         lower, upper = sides[1].split(">")[-1], sides[2]
         assert Decimal(lower) <= Decimal(result.lower) <= Decimal(result.upper) <= Decimal(upper)
     assert made.path._repr_html_().count("<tr>") == 8
+
+
+def test_outliers_are_marked_and_listed(tmp_path: Path, read: Callable[[Path], Any]) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 3))
+    y = 2.0 * X[:, 1] + 0.2 * rng.normal(size=40)
+    y[[3, 30]] += [7.0, -9.0]
+    weights = np.ones(40)
+    weights[0] = 0.0
+    loss = sb.losses.Truncated(c=1.0)
+    solution = sb.solve(X, y, k=1, ridge=0.01, loss=loss, sample_weight=weights)
+    assert solution.outliers is not None
+    assert solution.outliers.proved_out.tolist() == [3, 30]
+    for held, chart in (({}, "residuals"), ({"X": X[:9], "y": y[:9]}, "outliers")):
+        solution.report(tmp_path / "report.html", **held)
+        page = read(tmp_path / "report.html")
+        assert "The model leaves out rows 3, 30, with residuals of c or more." in page.text
+        head, *rows = page.table("row")
+        assert head == ["row", "observed", "predicted", "residual / c", "proved"]
+        assert [(row[0], row[-1]) for row in rows] == [("30", "outlier"), ("3", "outlier")]
+        marks = {trace["name"]: trace["customdata"] for trace in page.charts[chart]["data"]}
+        assert marks.pop("outliers, proved") == [3, 30]
+        rest = sorted(row for side in marks.values() for row in side)
+        assert rest == [row for row in range(1, 40) if row not in (3, 30)]
+        assert ("outliers" in page.charts) == bool(held)

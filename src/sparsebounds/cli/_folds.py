@@ -61,7 +61,8 @@ def chosen_by_folds(
         grid["ridges"] = tried if options.ridges is None else prices("--ridges", options.ridges)
     elif options.ridges is not None:
         raise InputError("Both --ball and --ridges were given; pass only one of them.")
-    given = {name: parameters[name] for name in parameters.values.keys() - {"k", "l0", "ridge"}}
+    others = parameters.values.keys() - {"k", "l0", "ridge", "c"}
+    given = {name: parameters[name] for name in others}
     given |= {"always": program.problem.always, "never": program.problem.never}
     paths = len(grid.get("ridges", [None])) * options.cv + 1
     found = kind(

@@ -117,6 +117,8 @@ def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
 def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
     """Write a model file, whole or not at all."""
     stated, table = dict(parameters.values), None
+    if stated["c"] is None:  # as the loss has it
+        del stated["c"]
     if model.choice is not None and model.recipe is not None:
         table = {"choice": asdict(model.choice), "columns": model.recipe.document()}
     document = {
@@ -249,6 +251,8 @@ def _parameters(document: Document) -> Parameters:
             stated |= {name: part.content.get(name) for name in pair}
     for name in part.content.keys() & {"fit_intercept", "standardize", "positive"}:
         part.truth(name)
+    if part.content.get("c") is not None:
+        stated["c"] = part.number("c")
     for name in part.content.keys() & {"always", "never"}:
         stated[name] = tuple(part.entries(name))
     return Parameters(stated)

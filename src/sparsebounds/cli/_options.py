@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -149,9 +150,16 @@ class ProblemOptions:
     ridge: float | None = _problem(help="Weight of |w|^2 / 2. Default 0.1.")
     ball: float | None = _problem(help="|w|^2 at most this, in place of --ridge.")
     loss: str | None = _problem(
-        help="squared (default), logistic, poisson, huber, squared_hinge; tukey, ramp, ... (scale "
-        "the target so that its noise is about 1).",
+        help="squared (default), logistic, poisson, huber, squared_hinge; truncated, tukey, ... "
+        "(see --c); ramp, ...",
         autocompletion=lambda: list(LOSSES),
+    )
+    c: str | None = _problem(
+        "--c",
+        metavar="NUMBER|auto",
+        help="The scale of a robust loss, in the target's units: truncated leaves out the rows "
+        "whose residual is c or more. auto: 3 (truncated) times an estimate of the noise that up "
+        "to 40% of wrong responses do not spoil. Default: for a noise of 1.",
     )
     fit_intercept: bool | None = _problem(
         "--intercept/--no-intercept", help="Default: with an intercept."
@@ -170,12 +178,18 @@ class ProblemOptions:
     )
 
     def check(self) -> None:
-        """InputError for a loss that is none."""
+        """InputError for a loss that is none, or a scale."""
         if self.loss is not None and self.loss not in LOSSES:
             raise InputError(
                 f"--loss {self.loss!r} is not a loss; pass one of {', '.join(LOSSES)}."
                 f"{did_you_mean(self.loss, LOSSES)}"
             )
+        try:
+            valid = self.c in (None, "auto") or 0.0 < float(str(self.c)) < math.inf
+        except ValueError:
+            valid = False
+        if not valid:
+            raise InputError(f"--c {self.c!r} must be a number greater than 0, or auto.")
 
     def parameters(
         self, reading: Reading, size: SizeOptions | None = None, base: Parameters | None = None
@@ -184,7 +198,15 @@ class ProblemOptions:
         given = asdict(self) | ({} if size is None else asdict(size))
         for name in ("always", "never"):
             given[name] = _listed(f"--{name}", given[name], reading.train, reading.path)
-        return (base or Parameters()).changed(**given)
+        if self.c is not None and self.c != "auto":
+            given["c"] = float(self.c)
+        asked = (base or Parameters()).changed(**given)
+        if asked["c"] != "auto":
+            return asked
+        with spinner("The scale of the noise"):
+            scaled = asked.scaled(reading.train)
+        tell(f"--c auto is {scaled['c']:.6g}, by the noise about models of this size.")
+        return scaled
 
 
 def _listed(

@@ -7,12 +7,21 @@ from typing import Any
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.arguments import DEFAULTS, DataArguments
-from sparsebounds.losses import get_loss
+from sparsebounds.losses import Loss, get_loss
 from sparsebounds.program import Program
+from sparsebounds.solving import scaled_loss
 from sparsebounds.tables import Rows, check_response
 
-OWN = {"k": 10, "ridge": 0.1, "fit_intercept": True, "standardize": True, "always": (), "never": ()}
-"""Where the defaults of the command line are not those of the library."""
+OWN = {
+    "k": 10,
+    "ridge": 0.1,
+    "c": None,
+    "fit_intercept": True,
+    "standardize": True,
+    "always": (),
+    "never": (),
+}
+"""Where the defaults of the command line are not those of the library; c is the loss's own."""
 
 STANDARD: dict[str, Any] = {
     name: value
@@ -41,12 +50,26 @@ class Parameters:
                 changes = dict.fromkeys(pair) | changes
         return Parameters(self.values | changes)
 
+    @property
+    def loss(self) -> Loss:
+        """The loss, with its c."""
+        return get_loss(self["loss"], self["c"])
+
+    def scaled(self, table: Rows) -> Parameters:
+        """The same with the c that the noise in these data gives, where it is "auto"."""
+        if self["c"] != "auto":
+            return self
+        plain = self.changed(loss="squared")
+        plain.values["c"] = None
+        found = scaled_loss(self["loss"], "auto", lambda: plain.program(table))
+        return self.changed(c=found.parameters()["c"])
+
     def program(self, table: Rows) -> Program:
         """The problem on these data."""
         if len(table.y) == 1:
             raise InputError("The data have one row; a model needs two or more.")
         explained = self["fit_intercept"] and table.offset is None
-        name, loss = f"The target {table.target!r}", get_loss(self["loss"])
+        name, loss = f"The target {table.target!r}", self.loss
         check_response(table.y, name, loss, constant_allowed=not explained)
         return Program(
             table.X,
@@ -54,5 +77,5 @@ class Parameters:
             sample_weight=table.weights,
             offset=table.offset,
             feature_names=table.names,
-            **self.values,
+            **{name: value for name, value in self.values.items() if name != "c"} | {"loss": loss},
         )

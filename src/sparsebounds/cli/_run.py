@@ -16,7 +16,15 @@ from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
 from sparsebounds.paths import path_around
 from sparsebounds.program import Program
-from sparsebounds.report import Held, Origin, Predicted, Scores, predictions, report_solution
+from sparsebounds.report import (
+    Held,
+    MarkedRows,
+    Origin,
+    Predicted,
+    Scores,
+    predictions,
+    report_solution,
+)
 from sparsebounds.solving import Solution
 from sparsebounds.tables import Choice, Reading
 
@@ -47,6 +55,13 @@ class Run:
     def seen(self) -> dict[str, Predicted]:
         """All rows as the model sees them."""
         return predictions(self.program, self.solution, self.held)
+
+    @cached_property
+    def marked(self) -> MarkedRows | None:
+        """The training rows by what is proved of them, for the truncated loss."""
+        return MarkedRows.of(
+            self.program, self.solution, self.seen["train"], origin(self.reading, self.command)
+        )
 
     @property
     def scores(self) -> dict[str, Scores]:
@@ -83,6 +98,7 @@ class Run:
             **bounds,
             "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
             "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
+            "outliers": None if self.marked is None else self.marked.record(),
             "scores": self.scores or None,
             "chosen": None if self.folds is None else self.folds.tried.words,
             "advice": self.advice,
@@ -126,6 +142,7 @@ def origin(reading: Reading, command: str, certificate: Path | None = None) -> O
         notes=reading.notes,
         columns=[] if reading.recipe is None else reading.recipe.document(),
         check=check,
+        rows=reading.train.numbered(),
     )
 
 

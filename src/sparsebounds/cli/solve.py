@@ -99,6 +99,8 @@ def solve(
         if chosen is not None:
             say(f"{chosen.tried.words}\n")
         show_solution(program, solution, tol)
+        if run.marked is not None:
+            say(f"\n{run.marked.sentences}")
         if advice:
             say(f"\n{' '.join(advice)}")
         if reading.held is not None:

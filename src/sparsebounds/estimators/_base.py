@@ -131,12 +131,26 @@ class SparseEstimator(LinearEstimator):
         elif keep is not None:
             X = X[keep]
         coded, weights = self._coded(y, weights)
+        loss = self._scaled(loss, X, coded[0], weights)
         self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
         found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
+        if keep is not None:
+            found = [solution.among(np.flatnonzero(keep)) for solution in found]
         self._keep(found)
         self.solution_ = one_or_all(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
+
+    def _scaled(self, loss: Loss, X: Any, y: Vector, weights: Vector) -> Loss:
+        """The loss for these data."""
+        return loss
+
+    def _size(self) -> int | None:
+        """k, or None where l0 is given in its place."""
+        k = self.k
+        if self.l0 is not None and k is not None and k != DEFAULT_K:
+            raise InputError(f"Both k={k} and l0={self.l0} were given; set k=None to use l0.")
+        return k if self.l0 is None else None
 
     def _ridge_for(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> Any:
         """The ridge of the program: as given, by the rule, or None beside a ball."""
@@ -150,15 +164,10 @@ class SparseEstimator(LinearEstimator):
         self, X: Any, y: Vector, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
     ) -> Solution:
         """One of the `problems` that a fit consists of, which share the time."""
-        k = self.k
-        if self.l0 is not None:
-            if k is not None and k != DEFAULT_K:
-                raise InputError(f"Both k={k} and l0={self.l0} were given; set k=None to use l0.")
-            k = None
         solution = solve(
             X,
             y,
-            k=k,
+            k=self._size(),
             l0=self.l0,
             ridge=ridge,
             exact=self.exact,

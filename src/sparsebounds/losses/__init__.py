@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.losses.base import ULPS as ULPS
@@ -15,6 +16,7 @@ from sparsebounds.losses.nonconvex import NonConvexLoss
 from sparsebounds.losses.phase import Amplitude, Quartic
 from sparsebounds.losses.poisson import Poisson
 from sparsebounds.losses.quadratic import Huber, Squared, SquaredHinge
+from sparsebounds.losses.residual import ResidualLoss
 from sparsebounds.losses.robust import Cauchy, GemanMcClure, Truncated, Tukey, Welsch
 
 REGISTRY: dict[str, type[Loss]] = {
@@ -29,8 +31,14 @@ NONCONVEX: dict[str, type[NonConvexLoss]] = {
 """Every non-convex loss, likewise."""
 
 
-def get_loss(loss: str | Loss) -> Loss:
-    """The loss with that name, or the instance itself."""
+def get_loss(loss: str | Loss, c: float | None = None) -> Loss:
+    """The loss with that name, or the instance itself; with the scale c, if one is given."""
+    if c is not None:
+        own = get_loss(loss)
+        if not isinstance(own, ResidualLoss):
+            known = ", ".join(n for n, kind in NONCONVEX.items() if issubclass(kind, ResidualLoss))
+            raise InputError(f"The {own.name} loss has no c; leave it out, or pass one of {known}.")
+        return replace(own, c=c)
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, type) and issubclass(loss, Loss):

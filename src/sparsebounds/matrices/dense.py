@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
 
@@ -60,6 +60,10 @@ class DenseMatrix(Matrix):
             squares[cols] += np.einsum("ij,ij->j", block, block)
         with np.errstate(over="ignore"):
             return norms_from_squares(squares, self.shape[0])
+
+    def kept(self, keep: Mask) -> DenseMatrix:
+        """A copy of these rows."""
+        return DenseMatrix(self.array[keep])
 
     def scores(self, a: Vector) -> Vector:
         if self._blas:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
 from sparsebounds.matrices.largest import RowSums, RowTerms
@@ -54,6 +54,10 @@ class SparseMatrix(Matrix):
         block = self._csc[:, index]
         self.passes += block.nnz / max(1, self._csc.nnz)
         return np.asarray(block.toarray())
+
+    def kept(self, keep: Mask) -> SparseMatrix:
+        """A copy of these rows."""
+        return SparseMatrix(self._csc[np.flatnonzero(keep)])
 
     def part(self, index: Index) -> SparseMatrix:
         self.passes += len(index) / self.shape[1]

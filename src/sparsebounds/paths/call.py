@@ -78,10 +78,13 @@ def path_of(
 
 
 def path_around(program: Program, seconds: float) -> Path | None:
-    """A short path around the program's own k or l0; None with a price for each feature.
+    """A short path around the program's own k or l0.
 
-    `seconds` are those that its solution took.
+    None with a price for each feature, or for a loss that is not convex. `seconds` are those that
+    its solution took.
     """
+    if not program.loss.convex:
+        return None
     limit = max(LEAST_SECONDS, seconds)
     if program.k is not None:
         most = min(int(np.count_nonzero(program.free)), program.k + max(2, program.k // 3))

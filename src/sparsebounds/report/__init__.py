@@ -8,6 +8,7 @@ Charts are plotly's, drawn by its script, which the page holds; nothing is fetch
 from __future__ import annotations
 
 from sparsebounds.report.origin import Origin
+from sparsebounds.report.outliers import MarkedRows as MarkedRows
 from sparsebounds.report.page import check_report as check_report
 from sparsebounds.report.page import require_report
 from sparsebounds.report.path import report_path

@@ -39,14 +39,21 @@ def scores_block(sides: Mapping[str, Scores]) -> Table:
     return Table(("score", *sides), rows)
 
 
-def diagnostics(program: Program, rows: Predicted, target: str, who: str) -> list[Block]:
-    """The charts; `who` says which rows, as in "48 rows held out"."""
+def diagnostics(
+    program: Program, rows: Predicted, target: str, who: str, against: Drawn | None = None
+) -> list[Block]:
+    """The charts; `who` says which rows, as in "48 rows held out".
+
+    `against` is a chart of the residuals that takes the place of the plain one.
+    """
     if program.classes is not None:
         return _of_classes(program, rows, who)
-    return _of_numbers(program, rows, plain(target), who)
+    return _of_numbers(program, rows, plain(target), who, against)
 
 
-def _of_numbers(program: Program, rows: Predicted, label: str, who: str) -> list[Block]:
+def _of_numbers(
+    program: Program, rows: Predicted, label: str, who: str, against: Drawn | None
+) -> list[Block]:
     counts = program.loss.name == "poisson"
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         mean = np.exp(rows.z) if counts else rows.z
@@ -60,7 +67,7 @@ def _of_numbers(program: Program, rows: Predicted, label: str, who: str) -> list
     level = [float(x.min()), float(x.max())], [0.0, 0.0]
     titles = f"predicted {label}", f"observed {label}"
     observed = _scatter(x, y, (ends, ends), ("predicted", "observed"), titles)
-    against = _scatter(x, rest, level, ("predicted", "residual"), (titles[0], name))
+    against = against or _scatter(x, rest, level, ("predicted", "residual"), (titles[0], name))
     charts: list[Block] = [
         Chart("observed", "Observed against predicted", observed, f"{who}.{part}", half=True),
         Chart("residuals", "Residuals", against, f"{who}.{part}", half=True),

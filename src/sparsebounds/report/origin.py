@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._version import __version__
 from sparsebounds.program import Program
 from sparsebounds.report.page import Block, Cell, Code, Section, Table, Text, count, number
@@ -36,6 +36,9 @@ class Origin:
     notes: tuple[str, ...] = ()
     columns: Sequence[Mapping[str, Any]] = ()
     """Columns of the table: name, categories (or None) and fill (or None)."""
+
+    rows: Index | None = None
+    """The numbers of the training rows, those of weight 0 too; None: 0, 1, 2, ..."""
 
     check: str | None = None
     """The command that verifies the certificate, where one was saved."""

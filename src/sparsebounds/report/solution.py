@@ -18,6 +18,7 @@ from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
 from sparsebounds.report.origin import Origin, data_section, repeat_section
+from sparsebounds.report.outliers import MarkedRows
 from sparsebounds.report.page import (
     Bar,
     Block,
@@ -70,6 +71,7 @@ def report_solution(
     held = None if held is None else held.checked(program)
     seen = predictions(program, solution, held) if seen is None else seen
     mean, spread = moments(program)
+    marked = MarkedRows.of(program, solution, seen["train"], origin)
     every = features_table(program, solution, labels, mean, spread)
     page = Page(
         title=f"A sparse model of {origin.target}",
@@ -78,7 +80,8 @@ def report_solution(
         sections=(
             _proved(program, solution, origin, advice),
             Section("model", "The model", (model_table(program, solution, labels, spread),)),
-            _predictions(program, seen, origin),
+            _predictions(program, seen, origin, marked),
+            _outliers(marked, drawn="test" not in seen),
             _sizes(program, solution, path),
             _folds(folds),
             Section("features", "All features", (every,)),
@@ -135,7 +138,9 @@ def _bar(program: Program, solution: Solution) -> list[Block]:
     return [Bar(tuple(map(Stretch, shares, words, looks)))]
 
 
-def _predictions(program: Program, seen: Mapping[str, Predicted], origin: Origin) -> Section:
+def _predictions(
+    program: Program, seen: Mapping[str, Predicted], origin: Origin, marked: MarkedRows | None
+) -> Section:
     own, held = seen["train"], seen.get("test")
     rows, who = own, f"{len(own.y)} training rows"
     sides = {f"training ({len(own.y)} rows)": own.scores}
@@ -148,8 +153,13 @@ def _predictions(program: Program, seen: Mapping[str, Predicted], origin: Origin
         blocks.append(Text(f"{words} flatters it."))
     blocks.append(scores_block(sides))
     if len(rows.y):
-        blocks += diagnostics(program, rows, origin.target, who)
+        against = None if marked is None or held is not None else marked.chart()
+        blocks += diagnostics(program, rows, origin.target, who, against)
     return Section("predictions", "How it predicts", tuple(blocks))
+
+
+def _outliers(marked: MarkedRows | None, *, drawn: bool) -> Section:
+    return Section("outliers", "Outliers", () if marked is None else marked.blocks(drawn=drawn))
 
 
 def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:

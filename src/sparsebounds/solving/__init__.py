@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from sparsebounds.solving.certify import certify
+from sparsebounds.solving.noise import Scale as Scale
+from sparsebounds.solving.noise import noise_scale
+from sparsebounds.solving.noise import scaled_loss as scaled_loss
+from sparsebounds.solving.outliers import Outliers as Outliers
 from sparsebounds.solving.proof import best_leaves as best_leaves
 from sparsebounds.solving.proof import better_root as better_root
 from sparsebounds.solving.proof import certificate_from as certificate_from
@@ -14,4 +18,4 @@ from sparsebounds.solving.solution import Solution, SolutionStats
 from sparsebounds.solving.solve import CLOSED as CLOSED
 from sparsebounds.solving.solve import solve, solve_program
 
-__all__ = ["Solution", "SolutionStats", "certify", "solve", "solve_program"]
+__all__ = ["Solution", "SolutionStats", "certify", "noise_scale", "solve", "solve_program"]

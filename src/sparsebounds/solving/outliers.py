@@ -38,6 +38,10 @@ class Outliers:
         places = np.arange(program.n) if kept is None else kept
         return cls(*(places[rows == kind] for kind in (-1, 1, 0)))
 
+    def among(self, rows: Index) -> Outliers:
+        """The same by other numbers: row i is rows[i]."""
+        return Outliers(rows[self.proved_out], rows[self.proved_in], rows[self.in_doubt])
+
     def __str__(self) -> str:
         out, inside, doubt = map(len, (self.proved_out, self.proved_in, self.in_doubt))
         return (

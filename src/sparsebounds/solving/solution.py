@@ -122,6 +122,10 @@ class Solution:
             **proved(program, certificate, tol),
         )
 
+    def among(self, rows: Index) -> Self:
+        """The same solution where the data were these rows of others: these are then numbered."""
+        return self if self.outliers is None else replace(self, outliers=self.outliers.among(rows))
+
     @cached_property
     def primalization(self) -> Primalization:
         """The relaxation's point made sparse: `primalize`, with its 20 random objectives."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
@@ -32,10 +34,18 @@ class Rows:
     target: str = "y"
     """The response's name."""
 
+    numbers: Index | None = None
+    """The rows' numbers in the file, from 1, header and blank rows aside; None: 1, 2, ..."""
+
     def at(self, index: Index) -> Rows:
         """These rows alone."""
         weights, offset = (None if v is None else v[index] for v in (self.weights, self.offset))
-        return Rows(self.X[index], self.y[index], weights, offset, self.names, self.target)
+        X, y, numbers = self.X[index], self.y[index], self.numbered()[index]
+        return Rows(X, y, weights, offset, self.names, self.target, numbers)
+
+    def numbered(self) -> Index:
+        """The numbers that the rows have in the file."""
+        return np.arange(1, len(self.y) + 1) if self.numbers is None else self.numbers
 
 
 @dataclass(frozen=True)
@@ -75,11 +85,13 @@ def read_table(path: Path, choice: Choice) -> Reading:
             "--exclude."
         )
     refuse_infinite(frame, path)
+    numbers = np.arange(1, frame.height + 1)
     if choice.drop_missing:
-        whole, frame = frame.height, frame.drop_nulls()
+        whole = frame.select(~pl.any_horizontal(pl.all().is_null())).to_series()
+        frame, numbers = frame.filter(whole), numbers[whole.to_numpy()]
         if frame.height == 0:
             raise InputError(f"Every row of {path} has a missing value; exclude a column instead.")
-        if dropped := whole - frame.height:
+        if dropped := whole.len() - frame.height:
             notes.append(f"{dropped} row{'s' * (dropped != 1)} with missing values left out.")
     else:
         refuse_missing(frame, path, features, impute=choice.impute is not None)
@@ -88,10 +100,11 @@ def read_table(path: Path, choice: Choice) -> Reading:
     parts = None if choice.test is None else held_out(y, choice.test, choice.seed)
     train = frame if parts is None else frame[parts[0]]
     recipe = learn(frame, train, features, choice, path)
+    rows = _table(train, choice, recipe, path)
     return Reading(
         path,
         choice,
-        _table(train, choice, recipe, path),
+        replace(rows, numbers=numbers if parts is None else numbers[parts[0]]),
         None if parts is None else _table(frame[parts[1]], choice, recipe, path),
         recipe,
         tuple(notes),
