@@ -9,10 +9,10 @@ import pytest
 from tests.cases import seeds
 
 import sparsebounds as sb
-from sparsebounds._support.deadline import Deadline
+from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.certificates import tree_bound
 from sparsebounds.datasets import make_correlated
-from sparsebounds.exact.root import RootProof, root_proof
+from sparsebounds.exact.root import RootProof, _at_level, root_proof
 from sparsebounds.models import Search
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
@@ -56,6 +56,57 @@ def test_it_is_a_bound(form: Form) -> None:
     assert count >= 3
 
 
+def counted(seed: int, loss: str, form: Form) -> Program:
+    """The same for classes and counts: separable ones among them, with weights, with an offset."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(30, 5)) + rng.normal(size=(30, 1))) * 10.0 ** rng.uniform(-1, 1, 5)
+    z = X / np.abs(X).max(axis=0) @ rng.normal(size=5) * (30.0 if seed % 8 == 7 else 2.0)
+    y = np.where(rng.random(30) < 1.0 / (1.0 + np.exp(-z)), 1.0, -1.0)
+    if loss == "poisson":
+        y = rng.poisson(np.exp(np.clip(z, -3.0, 3.0))).astype(float)
+    y[:2] = 1.0, -1.0 if loss == "logistic" else 0.0
+    terms: dict[str, Any] = {"k": 2} if form.startswith("k") else {"l0": 0.02}
+    more: dict[str, Any] = {
+        "sample_weight": rng.uniform(0.5, 2.0, 30) if seed % 8 == 1 else None,
+        "offset": rng.normal(size=30) if seed % 8 == 3 else None,
+        "standardize": seed % 8 == 5,
+    }
+    return Program(X, y, loss=loss, ridge=0.02, fit_intercept=seed % 4 == 3, **terms, **more)
+
+
+@pytest.mark.filterwarnings("ignore::sparsebounds.relaxation.RelaxationWarning")
+@pytest.mark.parametrize("form", ["k+ridge", "l0+ridge"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_on_a_region_it_is_a_bound(loss: str, form: Form) -> None:
+    """Where the level is below the optimum, and, by the curvature alone, where it is above."""
+    count = above = 0
+    for seed in seeds(8, "region root", loss, form):
+        program = random_program(
+            seed, loss=loss, form=form, fit_intercept=bool(seed % 4 // 2), most_rows=20
+        )
+        if seed % 2:
+            program = counted(seed, loss, form)
+        proof, plain = proved(program)
+        if proof is not None:
+            count += 1
+            optimum = brute_force(program).value
+            assert plain < proof.lower <= optimum
+            assert proof.lower == tree_bound(program, proof.tree, claim=True)
+            assert proof.lower <= tree_bound(program, proof.tree) <= optimum
+        if program.never.all():
+            continue
+        relaxed, optimum = relax(program), brute_force(program).value
+        for part in (1e-3, 1.0):
+            level = optimum + part * max(optimum - relaxed.lower, 1e-3 * abs(optimum))
+            proof = _at_level(program, relaxed, level, level, np.inf, NEVER, None)
+            if proof is not None:
+                above += 1
+                assert proof.inner <= optimum
+                assert proof.lower <= tree_bound(program, proof.tree) <= optimum
+    assert count >= 3
+    assert above >= 3
+
+
 @pytest.mark.parametrize(
     "terms",
     [
@@ -89,6 +140,28 @@ def test_solve_and_certify_use_it() -> None:
     assert (tree.size, solution.stats.nodes) == (1, 0)
     certificate = sb.certify(solution.program, solution.coef)
     assert certificate.lower == pytest.approx(solution.lower, rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_other_losses_close_much_of_the_gap(loss: str) -> None:
+    data = make_correlated(300, 12, 0.6, nonzeros=6, random_state=0)
+    rng, z = np.random.default_rng(0), data.X @ data.coef
+    y = np.where(rng.random(300) < 1.0 / (1.0 + np.exp(-z)), 1.0, -1.0)
+    if loss == "poisson":
+        y = rng.poisson(np.exp(0.2 * z)).astype(float)
+    program = Program(data.X, y, k=4, ridge=0.01, loss=loss, fit_intercept=True)
+    relaxed = relax(program)
+    solution = sb.solve(data.X, y, k=4, ridge=0.01, loss=loss, fit_intercept=True, exact=False)
+    assert solution.upper - solution.lower < 0.7 * (solution.upper - relaxed.lower)
+    assert solution.certificate.verify(data.X, y).ok
+    # A goal that the first level reaches is enough.
+    model = Search(program, relaxed).run()
+    near = relaxed.lower + 0.1 * (model.value - relaxed.lower)
+    proof = root_proof(program, relaxed, model, near)
+    assert proof is not None
+    assert near <= proof.lower <= solution.lower
+    (point,) = sb.path(data.X, y, ks=[4], ridge=0.01, loss=loss, fit_intercept=True, exact=False)
+    assert point.lower == pytest.approx(solution.lower, rel=1e-3)
 
 
 def test_where_there_is_none() -> None:

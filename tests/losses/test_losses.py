@@ -73,12 +73,36 @@ class _WrongTerms(Logistic):
         return 0.0 * b
 
 
+@dataclass(frozen=True)
+class _Kinked(Huber):
+    self_concordant = True
+
+
+@dataclass(frozen=True)
+class _Waving(Squared):
+    """Its curvature is 1 + sin(z)/2, which changes slowly, but rises again and again."""
+
+    smoothness = 1.5
+    self_concordant = True
+
+    def value(self, y, z):  # type: ignore[no-untyped-def]
+        return 0.5 * z * z - 0.5 * np.sin(z)
+
+    def gradient(self, y, z):  # type: ignore[no-untyped-def]
+        return z - 0.5 * np.cos(z)
+
+    def curvature(self, y, z):  # type: ignore[no-untyped-def]
+        return 1.0 + 0.5 * np.sin(z)
+
+
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
         (_WrongConjugate(), "Fenchel-Young"),
         (_WrongCurvature(), "derivative of gradient"),
         (_WrongTerms(), "conjugate_terms"),
+        (_Kinked(), "change by exp"),
+        (_Waving(), "not rise again"),
     ],
 )
 def test_a_broken_loss_is_caught(broken: Loss, sentence: str) -> None:

@@ -32,6 +32,7 @@ MANY = "bounds/test_many.py"
 GRAM_BOUNDS = "bounds/test_gram.py"
 CURVATURE = "bounds/test_curvature.py"
 MINORANT = "bounds/test_minorant.py"
+REGION = "bounds/test_region.py"
 EXHAUSTIVE = "bounds/test_exhaustive.py"
 FORGED_MINORANTS = "certificates/test_minorants.py"
 COVER = "certificates/test_cover.py"
@@ -717,6 +718,41 @@ MUTANTS: tuple[Mutant, ...] = (
         "lost += 0.5 * self.eta * program.ball",
         "lost += 0.0",
         f"{MINORANT}::test_it_lies_below_for_every_model",
+    ),
+    _of(
+        "region: secants to one side",
+        "bounds/region.py",
+        "for end in (down(z - reach), up(z + reach)):",
+        "for end in (up(z + reach),):",
+        f"{REGION}::test_secants_are_not_too_large_and_nearly_the_largest",
+    ),
+    _of(
+        "region: the intercept has no leverage",
+        "bounds/region.py",
+        "size = np.sqrt(np.square(size) + (1.0 + 4.0 * gamma(program.n + 16)) / curvature.whole)",
+        "size = size * (1.0 + 4.0 * gamma(program.n + 16))",
+        f"{REGION}::test_leverages_are_not_too_small",
+    ),
+    _of(
+        "region: curvatures are not checked",
+        "bounds/region.py",
+        "np.all(least >= self.bend)",
+        "np.all(least >= 0.0)",
+        f"{REGION}::test_what_is_no_region",
+    ),
+    _of(
+        "region: features are where they are best",
+        "bounds/region.py",
+        "into = 0.5 * ridges * np.square(away)",
+        "into = 0.0 * ridges * np.square(away)",
+        f"{REGION}::test_the_distance_of_a_model_from_the_center",
+    ),
+    _of(
+        "tree: no level limits a minorant",
+        "certificates/tree.py",
+        "removal = min(removal, tree.minorant.level)",
+        "removal = min(removal, np.inf)",
+        f"{ROOT}::test_on_a_region_it_is_a_bound",
     ),
     _of(
         "exhaustion: the room on the wrong side",

@@ -46,11 +46,14 @@ from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
 from sparsebounds.bounds.node import ROOT, Node
+from sparsebounds.bounds.region import Region as Region
+from sparsebounds.bounds.region import leverages as leverages
+from sparsebounds.bounds.region import secants as secants
+from sparsebounds.bounds.row_loss import Lent as Lent
+from sparsebounds.bounds.row_loss import RowLoss as RowLoss
+from sparsebounds.bounds.row_loss import Switches as Switches
 from sparsebounds.bounds.rows import INSIDE as INSIDE
-from sparsebounds.bounds.rows import Lent as Lent
 from sparsebounds.bounds.rows import RowBounds as RowBounds
-from sparsebounds.bounds.rows import RowLoss as RowLoss
-from sparsebounds.bounds.rows import Switches as Switches
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum
@@ -60,6 +63,7 @@ from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
 from sparsebounds.bounds.upper import null_up, objective_up
+from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program
 
 

@@ -1,9 +1,10 @@
-"""The curvature of the squared loss, Q = A^T A, and proofs that it exceeds another matrix.
+"""The curvature of a quadratic loss, Q = A^T A, and proofs that it exceeds another matrix.
 
-A are the program's columns times the roots of the weights' shares, centred where there is an
-intercept. Q - diag(d) - R^T R is proved to be positive semidefinite by a Cholesky factorisation in
-floating point, of that matrix less a multiple of the identity that is larger than every rounding
-(Rump, 2006).
+A are the program's columns times the roots of the rows' weights, centred where there is an
+intercept. For the squared loss the weights are the rows' shares; for others see `bounds.region`.
+Q - diag(d) - R^T R is proved to be positive semidefinite by a Cholesky factorisation in floating
+point, of that matrix less a multiple of the identity that is larger than every rounding (Rump,
+2006).
 """
 
 from __future__ import annotations
@@ -21,22 +22,29 @@ class Curvature:
     """Q of some columns of a program, formed once.
 
     `columns` are the program's own, all of them, and `gram` is Q in float64; pass them where they
-    are at hand.
+    are at hand. `weights` are those of the rows, if not their shares.
     """
 
     def __init__(
-        self, program: Program, columns: Vector | None = None, gram: Vector | None = None
+        self,
+        program: Program,
+        columns: Vector | None = None,
+        gram: Vector | None = None,
+        weights: Vector | None = None,
     ) -> None:
         self.program = program
         columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
-        p = program.F.p
+        self.weights = p = program.F.p if weights is None else weights
+        self.whole = 1.0 if weights is None else float(np.sum(weights))
+        """The sum of the weights."""
+
         self.rows = self.centred = np.ascontiguousarray(columns.T)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.power = np.square(self.rows) @ p
             """The squared lengths of the columns, before they are centred."""
 
             if program.fit_intercept:
-                self.centred = self.rows - (self.rows @ p)[:, None]
+                self.centred = self.rows - (self.rows @ p / self.whole)[:, None]
             self.spread = np.square(self.centred) @ p
             """The diagonal of Q."""
 
@@ -46,6 +54,11 @@ class Curvature:
     def known(program: Program) -> bool:
         """Whether a program has such a curvature, the same everywhere, of columns it knows."""
         return program.loss.name == "squared" and program.matrix.elementwise
+
+    @property
+    def sound(self) -> bool:
+        """Whether the loss has this curvature, at least where it matters."""
+        return self.known(self.program)
 
     @property
     def lengths(self) -> Vector:
@@ -74,7 +87,7 @@ class Curvature:
 
     def products(self, live: Index) -> Vector:
         """Q on some of the features, from their columns."""
-        scaled = self.centred[live] * np.sqrt(self.program.F.p)
+        scaled = self.centred[live] * np.sqrt(self.weights)
         products: Vector = scaled @ scaled.T
         return products
 
@@ -85,20 +98,27 @@ class Curvature:
         kappa is rounded down, and `error` bounds what c is off by, with `wider` times the room.
         """
         program = self.program
-        n, p = program.n, program.F.p
-        target = program.y if program.offset is None else program.y - program.offset
-        mean = float(p @ target) if program.fit_intercept else 0.0
+        n, p = program.n, self.weights
+        target, doubt = self.target()
+        mean = float(p @ target) / self.whole if program.fit_intercept else 0.0
         rest = target - mean
         # What `rest` may be off by: a rounding or two, and the mean's own error.
-        off = 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY
+        off = 4.0 * U * (np.abs(target) + np.abs(rest) + abs(mean)) + TINY + doubt
         if program.fit_intercept:
-            off = off + 2.0 * gamma(n + 8) * float(p @ np.abs(target))
+            shift = 2.0 * gamma(n + 8) * float(p @ np.abs(target)) + MORE * float(p @ doubt)
+            off = off + shift / self.whole
         kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - wider * off, 0.0)))
         kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
         size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
         slope: Vector = self.centred @ (p * rest)
         unsure = self.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
         return kappa, slope, wider * (unsure + 4.0 * U * np.abs(slope)) + TINY
+
+    def target(self) -> tuple[Vector, Vector]:
+        """What Xw + b is compared with, and what that may be off by."""
+        program = self.program
+        target = program.y if program.offset is None else program.y - program.offset
+        return target, np.zeros(program.n)
 
     def units(self, live: Index, d: Vector) -> Vector:
         """Powers of 2 that take the diagonal to about 1, exactly: units do not matter."""
@@ -120,6 +140,12 @@ class Curvature:
 
     def exceeds(self, live: Index, d: Vector, spare: float, factor: Vector | None = None) -> bool:
         """Whether Q - diag(d) - R^T R less `spare` in each unit is proved positive semidefinite."""
+        return self.factored(live, d, spare, factor) is not None
+
+    def factored(
+        self, live: Index, d: Vector, spare: float, factor: Vector | None = None
+    ) -> Vector | None:
+        """The Cholesky factor of that matrix in its units, below the diagonal; None: no proof."""
         unit = self.units(live, d)
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = (self.part(live) * unit * unit[:, None]).T
@@ -127,9 +153,10 @@ class Curvature:
                 scaled = factor * unit
                 most = 1.9 * np.sum((self.spread[live] + np.abs(d)) * np.square(unit))
                 if factor.shape != matrix.shape or not np.sum(np.square(scaled)) <= most:
-                    return False
+                    return None
                 matrix = matrix - scaled.T @ scaled
             np.einsum("ii->i", matrix)[:] -= d * np.square(unit) + spare
         found, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         # Some versions of LAPACK do not report a pivot of NaN as a failure.
-        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(found))))
+        proved = int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(found))))
+        return np.asarray(found) if proved else None

@@ -12,7 +12,8 @@ for every w, because w.(spare U^-2) w/2 - r.w is at least the last sum. So
 
 which has as many rows as features, no intercept, and a larger ridge: its relaxation is tighter and
 cheaper. A ball |w|^2 <= ball counts by a multiplier eta >= 0 as the ridge eta, and - eta ball/2.
-Features may be left out first, where it is proved that no good model has them.
+Features may be left out first, where it is proved that no good model has them. For other losses all
+this holds on a region of good models (`bounds.region`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from sparsebounds._support.rounding import TINY, gamma, norm_up
 from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import WIDER
 from sparsebounds.bounds.many import MORE
+from sparsebounds.bounds.region import Region
 from sparsebounds.program import Program
 
 
@@ -51,6 +53,23 @@ class Minorant:
     eta: float = 0.0
     """The multiplier of the ball; 0 where there is none."""
 
+    region: Region | None = field(default=None, repr=False)
+    """Where it is a minorant: the region of the models up to a level; None: everywhere."""
+
+    @property
+    def level(self) -> float:
+        """It says nothing about models beyond this."""
+        return math.inf if self.region is None else self.region.level
+
+    def curvature(self, reduced: Program, t: Vector, *, claim: bool = False) -> Curvature | None:
+        """The curvature that it is below, of the larger program; None where there is none.
+
+        t is a dual vector per sample, which a region needs.
+        """
+        if self.region is None:
+            return Curvature(reduced)
+        return self.region.curvature(reduced, t, claim=claim)
+
     def program(self, reduced: Program) -> Program:
         """The small program in the place of `reduced`, the larger one on the same features."""
         problem = reduced.problem
@@ -74,7 +93,7 @@ class Minorant:
         program, wider = curvature.program, WIDER if claim else 1.0
         own = own_ridges(program, self.eta)
         fits = self.ridge.shape == (program.m,) and self.factor.shape == (program.m, program.m)
-        if not (fits and Curvature.known(program) and self.eta >= 0.0 and np.all(self.ridge > 0)):
+        if not (fits and curvature.sound and self.eta >= 0.0 and np.all(self.ridge > 0)):
             return -math.inf
         live, d = np.arange(program.m), np.nextafter(self.ridge - own, np.inf)
         with np.errstate(over="ignore", invalid="ignore"):

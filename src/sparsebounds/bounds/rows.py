@@ -1,21 +1,11 @@
-"""Bounds for the truncated loss: a row is an inlier, an outlier on one side, or in doubt.
+"""Bounds for the truncated loss: over the models of a node, whose rows cost at least l_i(r_i).
 
-A row costs min(r^2, c^2)/2, r = z - y its residual. A node of a search decides about rows by what
-their residuals are: r <= c or r >= c, r >= -c or r <= -c. With both inner sides the row is an
-inlier and costs r^2/2, with an outer side an outlier, c^2/2. A row in doubt costs at least
-
-    psi(r) = r^2/2  up to  c sqrt(theta),    c^2/2  from  c / sqrt(theta),
-             r^2/2 - (|r| - c sqrt(theta))^2 / (2 (1 - theta))   in between,
-
-for any share theta in [0, 1): the largest function below the loss that has a continuous slope and
-no curvature below -theta/(1 - theta). What the node knows of r counts by a steep quadratic beyond
-it, which costs nothing within.
-
-So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose curvature is at least
-M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, -theta/(1 - theta) in doubt. The
-ridge lends the diagonal L to it, or borrows where L < 0, and what is known of the intercept,
-|b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive semidefinite, the tangent
-plane at any (w, b) lies below, and what is left is separable: for every support of the node
+`bounds.row_loss` says what l_i is. So a node's loss is at least H(w, b) = sum p_i l_i(r_i), whose
+curvature is at least M = A^T diag(p l'') A, with l'' = 1 for inliers, 0 for outliers, and
+-theta/(1 - theta) in doubt. The ridge lends the diagonal L to it, or borrows where L < 0, and what
+is known of the intercept, |b - middle| <= R, lends eta for eta R^2/2. Where M + L + eta is positive
+semidefinite, the tangent plane at any (w, b) lies below, and what is left is separable: for every
+support of the node
 
     optimum >= H - sum p_i t_i x_i.w - w.L w/2 - eta R^2/2 - (the largest gain of a support),
 
@@ -25,137 +15,25 @@ t the slopes l', with gains from X^T(p t) + L w and the ridge less L.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.lower import best_sum_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
+from sparsebounds.bounds.row_loss import Lent, RowLoss, Switches
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 
-STEEP = 100.0
-"""The curvature of the steep quadratics."""
-
 INSIDE = 63 / 64
 """The part of its ridge that a feature lends at most: where it is in."""
-
-
-@dataclass(frozen=True)
-class Switches:
-    """What a node decides about: features (in or out), then the two sides of each row, then whether
-    the intercept is above each of some cuts."""
-
-    features: int
-    rows: int
-    cuts: Vector = field(default_factory=lambda: np.zeros(0))
-    """Ascending."""
-
-    @property
-    def count(self) -> int:
-        return self.features + 2 * self.rows + len(self.cuts)
-
-    def above(self, row: int) -> int:
-        """The switch for r >= c (1) or r <= c (-1)."""
-        return self.features + row
-
-    def below(self, row: int) -> int:
-        """The switch for r <= -c (1) or r >= -c (-1)."""
-        return self.features + self.rows + row
-
-    def cut(self, place: int) -> int:
-        """The switch for b >= cut (1) or b <= cut (-1)."""
-        return self.features + 2 * self.rows + place
-
-    def sides(self, state: States) -> tuple[States, States]:
-        """The states of the rows' two switches."""
-        first = self.features
-        return state[first : first + self.rows], state[first + self.rows : first + 2 * self.rows]
-
-    def range(self, state: States, outer: tuple[float, float]) -> tuple[float, float]:
-        """The intercepts of a node, within `outer`."""
-        known = state[self.features + 2 * self.rows :]
-        low = max([outer[0], *self.cuts[known > 0].tolist()])
-        high = min([outer[1], *self.cuts[known < 0].tolist()])
-        return low, high
-
-
-@dataclass(frozen=True, eq=False)
-class Lent:
-    """What makes a node's loss convex: the curvature of rows in doubt, and what pays for it."""
-
-    theta: Vector
-    """One share per row, in [0, 1)."""
-
-    shares: Vector
-    """What each feature lends, in units of its ridge: at most INSIDE, below 0 where it borrows."""
-
-    eta: float = 0.0
-    """The curvature that the range of the intercept lends."""
-
-    middle: float = 0.0
-    """Around this intercept."""
-
-
-class RowLoss:
-    """The rows' losses at a node, l_i, as functions of the residuals."""
-
-    def __init__(self, c: float, above: States, below: States, theta: Vector) -> None:
-        self.c = c
-        self.outlier: Mask = (above > 0) | (below > 0)
-        self.inlier: Mask = (above < 0) & (below < 0)
-        self.doubt: Mask = ~(self.outlier | self.inlier)
-        self.theta = np.where(self.doubt, theta, 0.0)
-        self.least = np.where(self.doubt, -self.theta / (1.0 - self.theta), self.inlier * 1.0)
-        """The least curvature of each row."""
-
-        self._open = 1.0 / (1.0 - self.theta)
-        root = np.sqrt(self.theta)
-        with np.errstate(divide="ignore"):
-            self._near = np.where(self.doubt, c * root, np.where(self.inlier, np.inf, 0.0))
-            self._far = np.where(self.doubt, c / root, np.where(self.inlier, np.inf, 0.0))
-        self._high = np.where(below > 0, -c, np.where(above < 0, c, np.inf))
-        self._low = np.where(above > 0, c, np.where(below < 0, -c, -np.inf))
-
-    @property
-    def bend(self) -> Vector:
-        """The most that a slope changes by, per unit of the residual."""
-        limited = np.isfinite(self._high) | np.isfinite(self._low)
-        return self._open + STEEP * limited
-
-    def at(self, r: Vector) -> tuple[Vector, Vector, Vector]:
-        """(value, slope, curvature) at residuals r."""
-        size = np.abs(r)
-        flat, between = size >= self._far, (size > self._near) & (size < self._far)
-        outside = r - np.minimum(np.maximum(r, self._low), self._high)
-        bent = np.where(between, (size - self._near) * self._open, 0.0)
-        quadratic = 0.5 * np.square(r) - 0.5 * (1.0 - self.theta) * np.square(bent)
-        value = np.where(flat, 0.5 * self.c**2, quadratic) + 0.5 * STEEP * np.square(outside)
-        slope = np.where(flat, 0.0, r - np.sign(r) * bent) + STEEP * outside
-        curvature = np.where(flat, 0.0, np.where(between, self.least, 1.0))
-        return value, slope, curvature + STEEP * (outside != 0.0)
-
-    def slope(self, r: Vector) -> Vector:
-        """The slopes alone."""
-        size = np.abs(r)
-        bent = np.maximum(size - self._near, 0.0) * self._open
-        inner = np.where(size >= self._far, 0.0, r - np.copysign(bent, r))
-        slope: Vector = inner + STEEP * (r - np.minimum(np.maximum(r, self._low), self._high))
-        return slope
-
-    def sizes(self, r: Vector) -> Vector:
-        """The size of the terms that a value adds up."""
-        outside = np.maximum(r - self._high, 0.0) + np.maximum(self._low - r, 0.0)
-        inner = np.where(np.abs(r) >= self._far, 0.0, np.square(r)) * self._open
-        sizes: Vector = self.c**2 + inner + STEEP * np.square(outside)
-        return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +95,13 @@ class RowBounds:
         box = enclosed(self.program, self._level, (), self._wider).box
         assert box is not None
         return box.intercept, box.ceiling
+
+    def residuals(self, w: Vector, b: float) -> Vector:
+        """r = z - y, as computed."""
+        program, used = self.program, np.flatnonzero(w)
+        target = program.y if program.offset is None else program.y - program.offset
+        residuals: Vector = w[used] @ self.rows[used] + b - target
+        return residuals
 
     def loss(self, state: States, lent: Lent) -> RowLoss:
         """The rows' losses at a node."""
@@ -290,7 +175,7 @@ class RowBounds:
         # What the residual may be off by, then the slope, then the value.
         moved = off + 2.0**-50 * (np.abs(z) + abs(b) + aside) + TINY
         value, t, _ = rows.at(r)
-        slip = rows.bend * (2.0 * moved + 2.0**-46 * (np.minimum(np.abs(r), self.c) + self.c))
+        slip = rows.bend * (2.0 * moved + 2.0**-46 * (rows.unsaturated(r) + self.c))
         slip = slip + 2.0**-46 * np.abs(t)
         lost = (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * rows.sizes(r)
         lost = lost + slip * np.abs(z) + np.abs(t) * off

@@ -41,11 +41,7 @@ def objective_up(
         return math.inf
     support = np.flatnonzero(w)
     with np.errstate(over="ignore", invalid="ignore"):
-        z, radius = program.matrix.image(support, w[support], columns)
-        for shift in (b, program.offset):
-            if shift is not None:
-                z = z + shift
-                radius = up(radius + 2.0 * U * np.abs(z))
+        z, radius = predicted(program, w, b, columns)
         radius = wider * radius
         ends = (down(z - radius), up(z + radius))
         loss_up = np.maximum(*(_value_up(program, end, wider) for end in ends))
@@ -58,6 +54,19 @@ def objective_up(
         squares = up(program.ridges[support] * up(w[support] ** 2))
         value = up(value + sum_up(up(0.5 * squares)))
     return float(value if wider == 1.0 else up(value + 2.0**-50 * abs(value)))
+
+
+def predicted(
+    program: Program, w: Vector, b: float, columns: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Xw + b and the offset, and a bound of their rounding; `columns` as in `objective_up`."""
+    support = np.flatnonzero(w)
+    z, radius = program.matrix.image(support, w[support], columns)
+    for shift in (b, program.offset):
+        if shift is not None:
+            z = z + shift
+            radius = up(radius + 2.0 * U * np.abs(z))
+    return z, radius
 
 
 @derived

@@ -235,9 +235,11 @@ def tree_bound(
     reduced, base = program.restricted(tree.kept), 0.0
     removal = removal_bound(program, tree, claim=claim)
     if tree.minorant is not None:
-        base = tree.minorant.base(Curvature(reduced), claim=claim)
+        curvature = tree.minorant.curvature(reduced, tree.removal, claim=claim)
+        base = -np.inf if curvature is None else tree.minorant.base(curvature, claim=claim)
         if base == -np.inf:
             raise TreeError("its minorant is not proved to lie below the problem")
+        removal = min(removal, tree.minorant.level)
         reduced = tree.minorant.program(reduced)
     columns = reduced.matrix.columns(np.arange(reduced.m))
     return min(removal, based(base, nodes_bound(reduced, columns, tree, proved, claim=claim)))

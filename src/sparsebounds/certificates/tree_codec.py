@@ -18,7 +18,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds._support.checkpoint import packed, places, unpacked
 from sparsebounds._support.errors import CertificateError
-from sparsebounds.bounds import Minorant
+from sparsebounds.bounds import Minorant, Region
 from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.row_tree import RowTree
 from sparsebounds.certificates.tree import Shift, Tree
@@ -40,6 +40,7 @@ TREE = {
     "fixed": "<i4",
 }
 MINORANT = {"factor": "<f8", "target": "<f8", "ridge": "<f8", "eta": "<f8"}
+REGION = {"level": "<f8", "center": "<f8", "intercept": "<f8", "share": "<f8", "bend": "<f8"}
 ROWS = {
     "kept": "<i8",
     "cuts": "<f8",
@@ -59,8 +60,8 @@ ROWS = {
     "middles": "<f8",
 }
 SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
-"""The arrays of a tree, of its minorant, of a tree over rows and of a shift, with their types in a
-certificate."""
+"""The arrays of a tree, of its minorant, of that one's region, of a tree over rows and of a shift,
+with their types in a certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
@@ -68,6 +69,8 @@ def encode_tree(tree: Tree) -> dict[str, Any]:
     more: dict[str, Any] = {}
     if tree.minorant is not None:
         more["minorant"] = _texts(_flat(tree.minorant), MINORANT)
+        if tree.minorant.region is not None:
+            more["minorant"]["region"] = _texts(vars(tree.minorant.region), REGION)
     if len(tree.exhausted):
         more["exhausted"] = tree.exhausted.tolist()
     return {
@@ -100,7 +103,12 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
     if "exhausted" in reader.content:
         more["exhausted"] = reader.integers("exhausted", 0, tree.size - 1)
     if "minorant" in reader.content:
-        more["minorant"] = _minorant(_compressed(reader.record("minorant"), MINORANT), count)
+        record = reader.record("minorant")
+        minorant = _minorant(_compressed(record, MINORANT), count)
+        if "region" in record.content:
+            region = _region(_compressed(record.record("region"), REGION), count, n)
+            minorant = replace(minorant, region=region)
+        more["minorant"] = minorant
     return replace(tree, **more)
 
 
@@ -148,6 +156,9 @@ def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
     if tree.minorant is not None:
         flat = _flat(tree.minorant)
         arrays |= {f"{prefix}minorant_{name}": flat[name] for name in MINORANT}
+        if tree.minorant.region is not None:
+            values = vars(tree.minorant.region)
+            arrays |= {f"{prefix}region_{name}": np.atleast_1d(values[name]) for name in REGION}
     arrays[f"{prefix}shift_nodes"] = np.array(list(tree.shifts), dtype=np.int64)
     for name, dtype in SHIFT.items():
         parts = [getattr(shift, name) for shift in tree.shifts.values()]
@@ -177,7 +188,11 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
         more["exhausted"] = places(arrays[f"{prefix}tree_exhausted"], tree.size)
     if f"{prefix}minorant_factor" in arrays:
         held = {name: arrays[f"{prefix}minorant_{name}"] for name in MINORANT}
-        more["minorant"] = _minorant(_as_stored(held), count)
+        minorant = _minorant(_as_stored(held), count)
+        if f"{prefix}region_level" in arrays:
+            held = {name: arrays[f"{prefix}region_{name}"] for name in REGION}
+            minorant = replace(minorant, region=_region(_as_stored(held), count, program.n))
+        more["minorant"] = minorant
     return replace(tree, **more)
 
 
@@ -221,6 +236,16 @@ def _minorant(arrays: _Arrays, count: int) -> Minorant:
     if not (np.all(ridge > 0.0) and eta >= 0.0):
         raise CertificateError(f"{arrays.path}.ridge must be above 0, and eta 0 or more.")
     return Minorant(factor, arrays.numbers("target", count), ridge, eta)
+
+
+def _region(arrays: _Arrays, count: int, n: int) -> Region:
+    return Region(
+        level=float(arrays.numbers("level", 1)[0]),
+        center=arrays.numbers("center", count),
+        intercept=float(arrays.numbers("intercept", 1)[0]),
+        share=arrays.numbers("share", count),
+        bend=arrays.numbers("bend", n),
+    )
 
 
 def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:

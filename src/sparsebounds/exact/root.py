@@ -1,28 +1,51 @@
 """The bound at the root with the best diagonal moved into the ridge: a tree of one node.
 
-It takes a few relaxations on the features that the first one leaves, and no search.
+It takes a few relaxations on the features that the first one leaves, and no search. Losses other
+than the squared one have curvature on a region of models up to a level, and then the bound is the
+smaller of the level and what the curvature proves. The best level is where both are the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Vector
+from sparsebounds._support.array import HOST, Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import Curvature
+from sparsebounds.bounds import Curvature, Region, dual_point_at
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound
 from sparsebounds.exact.reduction import LARGE, features_left, few, has_room
 from sparsebounds.models import Model
 from sparsebounds.program import Program
-from sparsebounds.relaxation import GramPart, Relaxation, best_diagonal, minorant_at, newton
+from sparsebounds.relaxation import (
+    GramPart,
+    Relaxation,
+    best_diagonal,
+    minorant_at,
+    newton,
+    region_at,
+)
 
 INACTIVE = 1e-9
 """A multiplier of the ball below this, next to the least curvature of a column, counts as 0."""
 
 MOST_WORK = 6e9
 """Products that the curvature may take: about a second."""
+
+LENT = 0.9
+"""The part of its ridge that a feature lends to the curvature on a region: that may be singular."""
+
+FIRST, NEXT = 0.5, 0.22
+"""The first level, on the way from the lower bound to the upper one; and the second, on that from
+what the first one proves to it."""
+
+NEAR, LITTLE = 0.06, 0.01
+"""Parts of the gap: a level that is so near to what it proves, or proves so little, is the last."""
+
+REGIONS, ROW = 12.0, 1000.0
+"""Times that the curvature is formed on the way to a region, about; and what the loss of one row
+takes each time, in products."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +54,8 @@ class RootProof:
 
     tree: Tree
     lower: float
+    inner: float
+    """The same without a level: what the curvature proves."""
 
 
 # Overflow far from the solution is an infinite value, not news for the user.
@@ -49,19 +74,17 @@ def root_proof(
     None where there is no curvature to move, or no time; or where a search that comes after it (it
     is not `alone`) will try all supports.
     """
-    if not Curvature.known(program) or program.never.all() or program.matrix.entries > LARGE:
+    if program.never.all() or program.matrix.entries > LARGE:
+        return None
+    if Region.known(program):
+        return _by_levels(program, relaxed, model.value, goal, deadline)
+    if not Curvature.known(program):
         return None
     kept = features_left(program, relaxed.point, model.value)
-    count = len(kept)
-    if not has_room(program, count) or (few(program, kept) and not alone):
-        return None
-    # Forming the curvature, and factoring it a few times.
-    work = float(program.n) * count**2 + 40.0 * count**3
-    if work > MOST_WORK or deadline.late(scan=4.0 * count / program.m, product=work):
+    if (few(program, kept) and not alone) or not _affordable(program, len(kept), 1.0, deadline):
         return None
     part = program.restricted(kept)
-    smooth = GramPart(part, HOST)
-    smooth.add(part.matrix.columns(np.arange(count)))
+    smooth = _gram_part(part)
     curvature = Curvature(part, gram=smooth.gram)
     eta = None if program.ball is None else relaxed.eta
     if eta is not None and not eta > INACTIVE * float(np.max(curvature.spread, initial=0.0)):
@@ -73,25 +96,119 @@ def root_proof(
     )
     if not value - fixed > relaxed.lower:
         return None
-    minorant = minorant_at(curvature, diagonal, eta or 0.0)
+    proof = _proof(program, relaxed, kept, curvature, diagonal, w, eta or 0.0)
+    return proof if proof is not None and proof.lower > relaxed.lower else None
+
+
+def _by_levels(
+    program: Program, relaxed: Relaxation, upper: float, goal: float, deadline: Deadline
+) -> RootProof | None:
+    """The better proof of two levels; None where neither has one."""
+    lower, best, bend = relaxed.lower, None, None
+    level = lower + FIRST * (upper - lower)
+    for _ in range(2):
+        proof = _at_level(program, relaxed, level, upper, goal, deadline, bend)
+        inner = lower if proof is None else proof.inner
+        if proof is not None and proof.lower > (lower if best is None else best.lower):
+            best = proof
+        near = abs(level - inner) <= NEAR * (upper - lower)
+        useless = proof is not None and inner - lower < LITTLE * (upper - lower)
+        if near or useless or (best is not None and best.lower >= goal):
+            break
+        if proof is not None:
+            assert proof.tree.minorant is not None
+            assert proof.tree.minorant.region is not None
+            bend = proof.tree.minorant.region.bend
+        level = inner + NEXT * (level - inner)
+    return best
+
+
+def _at_level(
+    program: Program,
+    relaxed: Relaxation,
+    level: float,
+    upper: float,
+    goal: float,
+    deadline: Deadline,
+    bend: Vector | None,
+) -> RootProof | None:
+    """The proof on the region of the models up to a level; None where there is none.
+
+    `bend` are the curvatures of another level.
+    """
+    kept = np.union1d(features_left(program, relaxed.point, level), np.flatnonzero(relaxed.w))
+    if not level > relaxed.lower or not _affordable(program, len(kept), REGIONS, deadline):
+        return None
+    part, t = program.restricted(kept), relaxed.point.t
+    w, b = relaxed.w[kept], relaxed.b
+    region = region_at(part, dual_point_at(part, t), w, b, level, bend)
+    curvature = None if region is None else region.curvature(part, t, claim=True)
+    if curvature is None:
+        return None
+    lent = LENT * part.ridges
+    first = minorant_at(curvature, -lent)
+    if first is None:
+        return None
+    # A minorant that leaves the ridge its smallest part is a squared loss to begin with.
+    small, base = first.program(part), first.base(curvature)
+    smooth = _gram_part(small)
+    value, diagonal, w = best_diagonal(
+        small,
+        smooth,
+        Curvature(small, gram=smooth.gram),
+        w,
+        lambda bound: bound + base >= goal,
+        within=0.02 * (upper - relaxed.lower),
+    )
+    if not value + base > relaxed.lower:
+        return None
+    return _proof(program, relaxed, kept, curvature, diagonal - lent, w, 0.0, region)
+
+
+def _affordable(program: Program, count: int, times: float, deadline: Deadline) -> bool:
+    """Whether there is room and time for the curvature of so many features."""
+    # Forming it, so many times, with the losses of all rows, and factoring it a few times.
+    work = float(program.n) * (times * count**2 + (times - 1.0) * ROW) + 40.0 * count**3
+    late = deadline.late(scan=4.0 * count / program.m, product=work)
+    return has_room(program, count) and work <= MOST_WORK and not late
+
+
+def _proof(
+    program: Program,
+    relaxed: Relaxation,
+    kept: Index,
+    curvature: Curvature,
+    diagonal: Vector,
+    w: Vector,
+    eta: float,
+    region: Region | None = None,
+) -> RootProof | None:
+    """The proof with this diagonal; w is nearly the relaxed solution of its minorant."""
+    minorant = minorant_at(curvature, diagonal, eta)
     if minorant is None:
         return None
-    small = minorant.program(part)
+    small = minorant.program(curvature.program)
     w = _settled(small, w)
     support = np.flatnonzero(w)
+    minorant = replace(minorant, region=region)
     tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
     base = minorant.base(curvature, claim=True)
-    columns = small.matrix.columns(np.arange(count))
+    columns = small.matrix.columns(np.arange(small.m))
     removal = removal_bound(program, tree, claim=True, point=relaxed.point)
-    lower = min(removal, based(base, nodes_bound(small, columns, tree, {}, claim=True)))
-    return RootProof(tree, lower) if lower > relaxed.lower else None
+    inner = based(base, nodes_bound(small, columns, tree, {}, claim=True))
+    return RootProof(tree, min(removal, minorant.level, inner), inner)
+
+
+def _gram_part(program: Program) -> GramPart:
+    """The smooth part of a squared loss on all features."""
+    smooth = GramPart(program, HOST)
+    smooth.add(program.matrix.columns(np.arange(program.m)))
+    return smooth
 
 
 def _settled(small: Program, w: Vector) -> Vector:
     """The relaxed solution of the small program, from one nearby."""
-    smooth = GramPart(small, HOST)
-    smooth.add(small.matrix.columns(np.arange(small.m)))
-    scale = abs(small.null)
+    smooth, scale = _gram_part(small), abs(small.null)
     return newton(
         smooth, small.penalty(), smooth.at(w, 0.0), 1e-9 * scale, scale, most_steps=100
     ).best.w

@@ -11,20 +11,21 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import Lent, RowBounds, States, Switches
+from sparsebounds.bounds import RowBounds, States, Switches
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
+from sparsebounds.exact.row_order import promising_rows, undecided_features
+from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Node, best_shares, node_penalty, relaxed_node
+from sparsebounds.relaxation import Node, best_shares, relaxed_node
 
 ROOT_STEPS, STEPS = 30, 8
 """Steps towards the best shares, at the root and at the other nodes."""
@@ -49,77 +50,6 @@ STRICT = 1e-9
 
 NARROW = 0.25
 """Half the narrowest range of the intercept, in units of c; further ones double."""
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Ways that a node can go, as a chain of splits: each sets one child aside."""
-
-    switches: tuple[int, ...]
-    sides: tuple[int, ...]
-    """The side of the child that each split sets aside."""
-
-    ways: tuple[Node, ...]
-    """The children set aside, then what the last split goes on with."""
-
-
-Maker: TypeAlias = Callable[[States], Choice | None]
-"""Makes a choice at a state; None where it is made already."""
-
-
-@dataclass
-class Record:
-    """The tree as it grows."""
-
-    parent: list[int] = field(default_factory=list)
-    switch: list[int] = field(default_factory=list)
-    closed: dict[int, Node] = field(default_factory=dict)
-
-    def split(self, node: int, switch: int) -> tuple[int, int]:
-        """Two new nodes: the switch at -1, and at 1."""
-        self.parent.append(node)
-        self.switch.append(switch)
-        return 2 * len(self.parent) - 1, 2 * len(self.parent)
-
-    def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
-        """The proof as it stands."""
-        leaves = self.closed | open_
-        points: dict[tuple[int, int], int] = {}
-        distinct: list[Node] = []
-        lents: dict[int, int] = {}
-        table: list[Lent] = []
-        at = np.full(1 + 2 * len(self.parent), -1, dtype=np.int64)
-        scope = np.arange(len(at))
-        for place, node in leaves.items():
-            key = id(node.w), id(node.lent)
-            if key not in points:
-                points[key] = len(distinct)
-                distinct.append(node)
-                if lents.setdefault(id(node.lent), len(table)) == len(table):
-                    table.append(node.lent)
-            at[place] = points[key]
-            scope[place] = place if node.scope is None else node.scope
-        supports = [np.flatnonzero(node.w) for node in distinct]
-        return RowTree(
-            kept=kept,
-            cuts=switches.cuts,
-            eta=eta,
-            parent=np.array(self.parent, dtype=np.int64),
-            switch=np.array(self.switch, dtype=np.int64),
-            points=at,
-            scope=scope,
-            counts=np.array([len(support) for support in supports], dtype=np.int64),
-            support=np.concatenate(supports).astype(np.int32),
-            values=np.concatenate(
-                [node.w[support] for node, support in zip(distinct, supports, strict=True)]
-            ),
-            intercept=np.array([node.b for node in distinct]),
-            lent=np.array([lents[id(node.lent)] for node in distinct], dtype=np.int64),
-            theta=np.stack([one.theta for one in table]),
-            shares=np.stack([one.shares for one in table]),
-            etas=np.array([one.eta for one in table]),
-            middles=np.array([one.middle for one in table]),
-        )
 
 
 class RowSearch:
@@ -147,6 +77,7 @@ class RowSearch:
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
+        self._stop: Callable[[], bool] = lambda: False
         self._tried: set[bytes] = set()
         self._numbers = itertools.count()
 
@@ -188,8 +119,8 @@ class RowSearch:
         for cut, side in chain:
             aside, state = state.copy(), state.copy()
             aside[switches.cut(cut)], state[switches.cut(cut)] = side, -side
-            ways.append(self._improved(_at(node, aside)))
-        ways.append(self._improved(_at(node, state)))
+            ways.append(self._improved(part_of(node, aside)))
+        ways.append(self._improved(part_of(node, state)))
         heapq.heappop(self.open)
         places = tuple(switches.cut(cut) for cut, _ in chain)
         choice = Choice(places, tuple(side for _, side in chain), tuple(ways))
@@ -201,19 +132,34 @@ class RowSearch:
         report: Callable[[SearchProgress], None] | None = None,
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
+        self._stop = lambda: stop() or self.deadline.late()
         try:
             self.strict = True
             for _ in range(ROUNDS):
-                if not self.open or stop() or not self._expand(everything=True):
+                if self._stop() or not self._decide():
                     break
             self._note_rows()
             self.strict = False
-            while self.open and not stop() and not self.deadline.late():
+            while self.open and not self._stop():
                 self._expand()
                 if report is not None:
                     report(self.progress())
         except KeyboardInterrupt:
             pass
+
+    def _decide(self) -> bool:
+        """Decide in every open node what all its best models share; whether that was anything."""
+        waiting, done, changed = self.open, [], False
+        try:
+            while waiting and not self._stop():
+                self.open = [waiting[0]]
+                changed |= self._expand(everything=True)
+                done += self.open
+                del waiting[0]
+        finally:
+            self.open = done + waiting
+            heapq.heapify(self.open)
+        return changed
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
@@ -292,13 +238,13 @@ class RowSearch:
         for group, most in self._choices(node):
             failed = 0
             for make in group if everything else itertools.islice(group, most):
-                choice = make(state)
+                choice = None if self._stop() else make(state)
                 if choice is None:
                     continue
                 choice = self._pushed(choice, node.lower)
                 alive = self._alive(choice)
                 if len(alive) <= 1:
-                    decided.append(_with_last(choice, alive[0]) if alive else choice)
+                    decided.append(with_last(choice, alive[0]) if alive else choice)
                     state, failed = decided[-1].ways[-1].state, 0
                     if not alive:
                         break
@@ -316,8 +262,8 @@ class RowSearch:
             split = best[1](state)
         children = [] if split is None else [self._improved(way) for way in split.ways]
         # What holds for the node holds for its parts.
-        children = [way if way.lower > node.lower else _at(node, way.state) for way in children]
-        rest = None if decided and decided[-1].ways[-1].lower >= self.goal else _at(node, state)
+        children = [way if way.lower > node.lower else part_of(node, way.state) for way in children]
+        rest = None if decided and decided[-1].ways[-1].lower >= self.goal else part_of(node, state)
         if rest is not None and decided and split is None:
             rest = self._improved(rest, again=True)
         heapq.heappop(self.open)
@@ -328,7 +274,7 @@ class RowSearch:
             self._push(last, children[-1])
         elif rest is None:
             self._push(place, decided[-1].ways[-1])
-        elif decided or everything:
+        elif decided or everything or self._stop():
             self._push(place, rest)
         else:
             # Nothing is left to decide: the bound is as high as it gets.
@@ -356,7 +302,7 @@ class RowSearch:
             inside[feature], outside[feature] = 1, -1
             bound = float(lower[features == feature][0])
             aside = Node(inside, node.w, node.b, node.lent, bound, node.value)
-            decided.append(Choice((feature,), (1,), (aside, _at(node, outside))))
+            decided.append(Choice((feature,), (1,), (aside, part_of(node, outside))))
             state = outside
         return state, decided
 
@@ -382,42 +328,9 @@ class RowSearch:
 
         And how many of each to try where not all are.
         """
-        yield (partial(self._three_ways, node, int(row)) for row in self._rows(node)), ROWS
-        yield (partial(self._two_ways, node, int(one)) for one in self._features(node)), FEATURES
-
-    def _features(self, node: Node) -> Index:
-        """Open features: those that the relaxation is undecided about."""
-        program = self.program
-        live = self.bounds.live(node.state)
-        kept = (1.0 - node.lent.shares[live]) * self.bounds.own[live]
-        penalty = node_penalty(self.bounds, node.state, live).with_ridge(kept)
-        u = np.zeros(program.m)
-        u[live] = penalty.weights(node.w[live])
-        undecided = np.flatnonzero((node.state[: program.m] == 0) & (u > 0.0))
-        order: Index = undecided[np.argsort(-np.minimum(u, 1.0 - u)[undecided], kind="stable")]
-        return order
-
-    def _residuals(self, node: Node) -> Vector:
-        program = self.program
-        target = program.y if program.offset is None else program.y - program.offset
-        residuals: Vector = node.w @ self.bounds.rows + node.b - target
-        return residuals
-
-    def _rows(self, node: Node) -> Index:
-        """Rows in doubt, those first whose residual is far from c next to their leverage."""
-        r = np.abs(self._residuals(node))
-        used = np.flatnonzero((node.w != 0.0) | (node.state[: self.program.m] > 0))
-        A = self.bounds.rows[used]
-        if self.program.fit_intercept:
-            A = np.vstack((A, np.ones(len(r))))
-        inliers = A * np.where(r < self.bounds.c, self.program.F.p, 0.0)
-        matrix = inliers @ A.T
-        np.einsum("ii->i", matrix)[:] += 1e-9 * np.trace(matrix) + 1e-300
-        leverage = np.einsum("ij,ij->j", A, np.linalg.solve(matrix, A)) + 1e-300
-        doubt = np.flatnonzero(self.bounds.loss(node.state, node.lent).doubt)
-        score = np.square(r - self.bounds.c) / leverage
-        order: Index = doubt[np.argsort(-score[doubt], kind="stable")]
-        return order
+        rows, features = promising_rows(self.bounds, node), undecided_features(self.bounds, node)
+        yield (partial(self._three_ways, node, int(row)) for row in rows), ROWS
+        yield (partial(self._two_ways, node, int(one)) for one in features), FEATURES
 
     def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
         if state[switch] != 0:
@@ -458,7 +371,7 @@ class RowSearch:
         if np.any(changed < first) or np.any(changed >= first + 2 * n):
             return False
         rows = (changed - first) % n
-        r = self._residuals(node)[rows]
+        r = self.bounds.residuals(node.w, node.b)[rows]
         beyond = np.where(changed < first + n, r, -r) - self.bounds.c
         return bool(np.all(beyond * state[changed] >= 0.0))
 
@@ -470,7 +383,7 @@ class RowSearch:
         if program.k is not None and len(chosen) > program.k:
             chosen = chosen[np.argsort(-size[chosen], kind="stable")[: program.k]]
         support = np.union1d(chosen, np.flatnonzero(program.always)).astype(np.int64)
-        r = self._residuals(node)
+        r = self.bounds.residuals(node.w, node.b)
         key = support.tobytes() + np.packbits(np.abs(r) < self.bounds.c).tobytes()
         if key in self._tried:
             return
@@ -480,25 +393,3 @@ class RowSearch:
         found = local_refit(program, support, columns, [r + target])
         if found.value < self.incumbent.value:
             self.incumbent = found
-
-
-def _at(node: Node, state: States) -> Node:
-    """The same bound, for a part of the node."""
-    return replace(node, state=state)
-
-
-def _with_last(choice: Choice, alive: Node) -> Choice:
-    """The chain with the one way that is left at its end."""
-    if choice.ways[-1] is alive:
-        return choice
-    *_, inner = choice.ways
-    if len(choice.switches) == 1:
-        return Choice(choice.switches, (-choice.sides[0],), (inner, choice.ways[0]))
-    # An outlier's bound does not ask whether its other side is known as well.
-    above, below = choice.switches
-    up_, down_ = choice.ways[:2]
-    if alive is down_:
-        return Choice((above, below), (1, -1), (up_, inner, down_))
-    first, last = down_.state.copy(), up_.state.copy()
-    first[above], last[below] = 0, -1
-    return Choice((below, above), (1, -1), (_at(down_, first), inner, _at(up_, last)))

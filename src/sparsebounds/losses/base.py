@@ -44,6 +44,10 @@ class Loss(ABC):
     residual: ClassVar[bool] = False
     """Whether it is a function of z - y: then y and the intercept may move together."""
 
+    self_concordant: ClassVar[bool] = False
+    """Whether the third derivative in z is at most the second in size, and the second rises, then
+    falls (or does one of both)."""
+
     portable: ClassVar[bool] = True
     """Whether it takes arrays of every library; else those of NumPy alone."""
 

@@ -30,6 +30,7 @@ class Logistic(Loss):
     name: ClassVar[str] = "logistic"
     two_class: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.25
+    self_concordant: ClassVar[bool] = True
 
     def value(self, y: Array, z: Array) -> Array:
         return _log1pexp(-y * z)

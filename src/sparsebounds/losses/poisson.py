@@ -18,6 +18,7 @@ class Poisson(Loss):
 
     name: ClassVar[str] = "poisson"
     smoothness: ClassVar[float] = float("nan")
+    self_concordant: ClassVar[bool] = True
 
     def value(self, y: Array, z: Array) -> Array:
         return namespace(y, z).exp(z) - y * z

@@ -12,6 +12,7 @@ from sparsebounds.relaxation.newton import newton_point as newton_point
 from sparsebounds.relaxation.points import SmoothPoint as SmoothPoint
 from sparsebounds.relaxation.points import SmoothPoints as SmoothPoints
 from sparsebounds.relaxation.progress import Progress
+from sparsebounds.relaxation.region import region_at as region_at
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats

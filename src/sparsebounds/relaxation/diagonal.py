@@ -120,11 +120,12 @@ def best_diagonal(
     start: Vector,
     enough: Callable[[float], bool],
     ridge: float | None = None,
+    within: float = 0.0,
 ) -> tuple[float, Vector, Vector]:
     """(value, D, w): nearly the largest value of the relaxation over all D, and where it is.
 
     `smooth` holds all features of the program, `start` is its relaxed solution, `ridge` stands in
-    for a ball, and a value that is `enough` ends the work.
+    for a ball. A value that is `enough`, or within about `within` of the largest, ends the work.
     """
     w, penalty, scale = start, program.penalty(ridge=ridge), abs(program.null)
     own = own_ridges(program, ridge or 0.0)
@@ -146,7 +147,9 @@ def best_diagonal(
     mu = max(float(up @ d), 1e-12 * scale) / program.m
     barrier = _barrier(factor, d)
     values = 1
-    while values < MOST_VALUES and mu * program.m > SETTLED * abs(best[0]) and not enough(best[0]):
+    while values < MOST_VALUES and not enough(best[0]):
+        if mu * program.m <= max(SETTLED * abs(best[0]), within):
+            break
         inverse = _inverse(factor)
         slope = up / mu + (1.0 / d - np.diagonal(inverse))
         step = _newton_step(inverse, d, slope)

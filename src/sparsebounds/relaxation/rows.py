@@ -13,9 +13,7 @@ which is that of the whole problem in (w, b, e), e the outliers' residuals, with
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -25,7 +23,7 @@ from sparsebounds.bounds import INSIDE, Lent, RowBounds, States
 from sparsebounds.penalties import Penalty
 from sparsebounds.relaxation.diagonal import supergradient
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.row_part import RowPart
 
 OPEN = 0.95
 """The part of its ridge that an open feature lends, before d."""
@@ -48,96 +46,6 @@ FULL = 700
 
 SMALLER = 0.35
 """What mu falls by."""
-
-STEEP = 100.0
-"""The curvature of the quadratic that keeps the intercept in its range."""
-
-
-class RowPart:
-    """H at a node on the features left, with what is lent to it, as Newton's method asks for it."""
-
-    def __init__(self, bounds: RowBounds, state: States, lent: Lent) -> None:
-        program = bounds.program
-        self.has_intercept = program.fit_intercept
-        live = bounds.live(state)
-        self.rows = bounds.rows if len(live) == program.m else bounds.rows[live]
-        self.loss = bounds.loss(state, lent)
-        self.lends = lent.shares[live] * bounds.own[live]
-        self._p = program.F.p
-        self._target = program.y if program.offset is None else program.y - program.offset
-        self._low, self._high = bounds.switches.range(state, bounds.outer[0])
-        self._eta, self._middle = lent.eta, lent.middle
-        self._last: tuple[SmoothPoint, Vector] | None = None
-
-    def residuals(self, w: Vector, b: float) -> Vector:
-        """r = z - y."""
-        residuals: Vector = w @ self.rows + b - self._target
-        return residuals
-
-    def at(self, w: Vector, b: float) -> SmoothPoint:
-        z = w @ self.rows + b
-        value, slope, bend = self.loss.at(z - self._target)
-        a = self._p * slope
-        total = float(self._p @ value) + 0.5 * float(self.lends @ np.square(w))
-        rise = 0.0
-        if self.has_intercept:
-            aside, beyond = b - self._middle, self._beyond(b)
-            total += 0.5 * self._eta * aside**2 + 0.5 * STEEP * beyond**2
-            rise = float(np.sum(a)) + self._eta * aside + STEEP * beyond
-        point = SmoothPoint(w, b, total, self.rows @ a + self.lends * w, rise, z)
-        self._last = point, self._p * bend
-        return point
-
-    def metric(self, point: SmoothPoint) -> Vector:
-        diagonal: Vector = self._squares @ self._bend(point) + self.lends
-        least = 1e-3 * (self._squares @ self._p + np.abs(self.lends))
-        found: Vector = np.maximum(diagonal, least)
-        return found
-
-    @cached_property
-    def _squares(self) -> Vector:
-        return np.square(self.rows)
-
-    def fades(self, point: SmoothPoint) -> bool:
-        return False
-
-    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
-        assert point.z is not None
-        bend, rows = self._bend(point), self.rows[active]
-        more, gradient, own = self.lends[active], point.gradient[active], point.w[active]
-        if self.has_intercept:
-            rows = np.vstack((rows, np.ones(len(bend))))
-            held = self._eta + STEEP * (self._beyond(point.b) != 0.0)
-            more, gradient = np.append(more, held), np.append(gradient, point.slope)
-            own = np.append(own, point.b)
-        matrix = (rows * bend) @ rows.T
-        np.einsum("ii->i", matrix)[:] += more
-        return matrix, rows @ (bend * point.z) + more * own - gradient
-
-    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
-        assert point.z is not None
-        assert other.z is not None
-        step, rise = other.w - point.w, other.b - point.b
-        r, change = point.z - self._target, other.z - point.z
-        weighted = self._p * change
-        bend = float(self.lends @ np.square(step)) + self._eta * rise**2
-        start = float((self.lends * point.w) @ step) + self._eta * (point.b - self._middle) * rise
-
-        def derivative(t: float) -> float:
-            slope = float(weighted @ self.loss.slope(r + t * change)) + start + t * bend
-            return slope + STEEP * self._beyond(point.b + t * rise) * rise
-
-        return derivative
-
-    def _beyond(self, b: float) -> float:
-        return max(b - self._high, 0.0) - max(self._low - b, 0.0)
-
-    def _bend(self, point: SmoothPoint) -> Vector:
-        if self._last is None or self._last[0] is not point:
-            self.at(point.w, point.b)
-            assert self._last is not None
-            return self._last[1]
-        return self._last[1]
 
 
 @dataclass(eq=False)
@@ -352,9 +260,7 @@ class Ascent:
     def slope(self, node: Node, x: Vector) -> Vector:
         """A supergradient of the relaxed value."""
         bounds, theta = self.bounds, x[: len(self.doubt)]
-        program, used = bounds.program, np.flatnonzero(node.w)
-        target = program.y if program.offset is None else program.y - program.offset
-        r = np.abs((node.w[used] @ bounds.rows[used] + node.b - target)[self.doubt])
+        r = np.abs(bounds.residuals(node.w, node.b)[self.doubt])
         root = np.sqrt(theta)
         near, far = bounds.c * root, bounds.c / root
         bent = (r - near) / (1.0 - theta)

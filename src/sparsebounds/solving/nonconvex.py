@@ -199,4 +199,6 @@ def solve_nonconvex(
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
     )
-    return solution if rows is None else replace(solution, outliers=Outliers.of(program, rows.rows))
+    if rows is None or not exact:
+        return solution
+    return replace(solution, outliers=Outliers.of(program, rows.rows))

@@ -5,7 +5,7 @@ model      supports that the relaxation suggests, refitted, improved by exchange
 screen     features that every best model has, or none. Relaxing again with these fixed would not
            raise the bound: at an optimal dual vector a feature with 0 < u < 1 is a tie, so
            screening fixes only features that the relaxed solution has at 0 or 1 already
-shift      for the squared loss, curvature moved into the ridge: a tighter relaxation
+shift      curvature of the loss moved into the ridge, where it has any: a tighter relaxation
 search     branch and bound over the features that are left in doubt: for a bounded amount of work,
            or on request to the end
 certify    leaves that cover every support; with a price l0, one dual vector for each of two

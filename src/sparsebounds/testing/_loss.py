@@ -22,9 +22,9 @@ def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
 
     `y` holds responses the loss can take. Checked at random predictions: derivatives against
     differences, convexity, the Fenchel-Young inequality and its equality at the gradient, the
-    domain of the conjugate, the infimum, sublevel intervals, the smoothness constant, and the
-    rounding terms against extended precision. For a non-convex loss, its envelopes and suprema on
-    random boxes instead.
+    domain of the conjugate, the infimum, sublevel intervals, the smoothness constant, what
+    `self_concordant` says, and the rounding terms against extended precision. For a non-convex
+    loss, its envelopes and suprema on random boxes instead.
     """
     rng = np.random.default_rng(random_state)
     y = np.tile(np.asarray(y, dtype=np.float64), 40)
@@ -90,6 +90,25 @@ def _check_derivatives(loss: Loss, y: Vector, z: Vector) -> None:
         _require(
             np.all(bend <= loss.smoothness * (1 + 1e-12)), "curvature must not exceed smoothness"
         )
+    if loss.self_concordant:
+        _check_self_concordance(loss, y, z)
+
+
+def _check_self_concordance(loss: Loss, y: Vector, z: Vector) -> None:
+    grid = np.linspace(-15.0, 15.0, 301)
+    bend = loss.curvature(y[:, None], z[:, None] + grid)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = bend[:, 1:] / bend[:, :-1]
+    most = np.exp(grid[1] - grid[0]) * (1.0 + 1e-9)
+    _require(
+        np.all((ratio <= most) & (ratio >= 1.0 / most)),
+        "where it is self_concordant, curvature must change by exp(d) at most in a step d",
+    )
+    falls, rises = ratio < 1.0 - 1e-9, ratio > 1.0 + 1e-9
+    _require(
+        not np.any(np.logical_or.accumulate(falls, axis=1) & rises),
+        "where it is self_concordant, curvature must not rise again once it falls",
+    )
 
 
 def _check_convexity(loss: Loss, y: Vector, z: Vector, other: Vector, share: Vector) -> None:

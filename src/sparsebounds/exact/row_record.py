@@ -1,0 +1,107 @@
+"""Choices of a search over rows, and the tree that they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from sparsebounds._support.array import Index
+from sparsebounds.bounds import Lent, States, Switches
+from sparsebounds.certificates import RowTree
+from sparsebounds.relaxation import Node
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Ways that a node can go, as a chain of splits: each sets one child aside."""
+
+    switches: tuple[int, ...]
+    sides: tuple[int, ...]
+    """The side of the child that each split sets aside."""
+
+    ways: tuple[Node, ...]
+    """The children set aside, then what the last split goes on with."""
+
+
+Maker: TypeAlias = Callable[[States], Choice | None]
+"""Makes a choice at a state; None where it is made already."""
+
+
+@dataclass
+class Record:
+    """The tree as it grows."""
+
+    parent: list[int] = field(default_factory=list)
+    switch: list[int] = field(default_factory=list)
+    closed: dict[int, Node] = field(default_factory=dict)
+
+    def split(self, node: int, switch: int) -> tuple[int, int]:
+        """Two new nodes: the switch at -1, and at 1."""
+        self.parent.append(node)
+        self.switch.append(switch)
+        return 2 * len(self.parent) - 1, 2 * len(self.parent)
+
+    def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
+        """The proof as it stands."""
+        leaves = self.closed | open_
+        points: dict[tuple[int, int], int] = {}
+        distinct: list[Node] = []
+        lents: dict[int, int] = {}
+        table: list[Lent] = []
+        at = np.full(1 + 2 * len(self.parent), -1, dtype=np.int64)
+        scope = np.arange(len(at))
+        for place, node in leaves.items():
+            key = id(node.w), id(node.lent)
+            if key not in points:
+                points[key] = len(distinct)
+                distinct.append(node)
+                if lents.setdefault(id(node.lent), len(table)) == len(table):
+                    table.append(node.lent)
+            at[place] = points[key]
+            scope[place] = place if node.scope is None else node.scope
+        supports = [np.flatnonzero(node.w) for node in distinct]
+        return RowTree(
+            kept=kept,
+            cuts=switches.cuts,
+            eta=eta,
+            parent=np.array(self.parent, dtype=np.int64),
+            switch=np.array(self.switch, dtype=np.int64),
+            points=at,
+            scope=scope,
+            counts=np.array([len(support) for support in supports], dtype=np.int64),
+            support=np.concatenate(supports).astype(np.int32),
+            values=np.concatenate(
+                [node.w[support] for node, support in zip(distinct, supports, strict=True)]
+            ),
+            intercept=np.array([node.b for node in distinct]),
+            lent=np.array([lents[id(node.lent)] for node in distinct], dtype=np.int64),
+            theta=np.stack([one.theta for one in table]),
+            shares=np.stack([one.shares for one in table]),
+            etas=np.array([one.eta for one in table]),
+            middles=np.array([one.middle for one in table]),
+        )
+
+
+def part_of(node: Node, state: States) -> Node:
+    """The same bound, for a part of the node."""
+    return replace(node, state=state)
+
+
+def with_last(choice: Choice, alive: Node) -> Choice:
+    """The chain with the one way that is left at its end."""
+    if choice.ways[-1] is alive:
+        return choice
+    *_, inner = choice.ways
+    if len(choice.switches) == 1:
+        return Choice(choice.switches, (-choice.sides[0],), (inner, choice.ways[0]))
+    # An outlier's bound does not ask whether its other side is known as well.
+    above, below = choice.switches
+    up_, down_ = choice.ways[:2]
+    if alive is down_:
+        return Choice((above, below), (1, -1), (up_, inner, down_))
+    first, last = down_.state.copy(), up_.state.copy()
+    first[above], last[below] = 0, -1
+    return Choice((below, above), (1, -1), (part_of(down_, first), inner, part_of(up_, last)))
