@@ -144,6 +144,7 @@ class RowSearch:
                 self._expand()
                 if report is not None:
                     report(self.progress())
+            self._note_rows()
         except KeyboardInterrupt:
             pass
 
@@ -164,12 +165,14 @@ class RowSearch:
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
         upper = self.incumbent.value
+        most = upper + STRICT * abs(upper)
         left = [node.state for _, _, _, node in self.open]
-        left += [node.state for node in self.record.closed.values() if node.lower <= upper]
+        left += [node.state for node in self.record.closed.values() if node.lower < most]
         if left:
-            above, below = self.bounds.switches.sides(np.stack(left).T)
-            inlier = np.all((above < 0) & (below < 0), axis=1)
-            outlier = np.all((above > 0) | (below > 0), axis=1)
+            inlier = outlier = np.ones(self.program.n, dtype=bool)
+            for above, below in map(self.bounds.switches.sides, left):
+                inlier = inlier & (above < 0) & (below < 0)
+                outlier = outlier & ((above > 0) | (below > 0))
             self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
 
     def progress(self) -> SearchProgress:
