@@ -29,7 +29,7 @@ from benchmarks.robust.measure import (
     trimmed,
 )
 
-SEEDS = 10
+SEEDS = 8
 BOUNDED = ("tukey", "truncated")
 
 

@@ -86,7 +86,9 @@ def cases() -> Iterator[Case]:
                     searched = (kind, level, ridge) == ("vertical", 0.2, 0.01)
                     yield replace(case, limit=SHORT) if searched else case
                     if searched:
-                        yield replace(case, intercept=True)
+                        yield replace(
+                            case, intercept=True, limit=SHORT if size[2] is None else None
+                        )
     yield Case(5000, 20, None, 0.1, "vertical", 0.01, limit=LONG)
 
 
