@@ -45,7 +45,7 @@ paths                   Certified paths of 50 sizes, against cold solves and oth
 
 robust                  How often planted features and outliers are found under gross errors.
                         Peers: Huber, RANSAC and Theil-Sen of scikit-learn, sparse LTS (our code).
-                        About 6 minutes; results/robust.
+                        About 12 minutes; results/robust.
 
 robust.proofs           The truncated loss: gaps of the envelope, over rows, after a search.
                         Peers: none.

@@ -29,7 +29,7 @@ from benchmarks.robust.measure import (
     trimmed,
 )
 
-SEEDS = 8
+SEEDS = 20
 BOUNDED = ("tukey", "truncated")
 
 

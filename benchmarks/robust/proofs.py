@@ -191,8 +191,8 @@ class Proofs(Benchmark[Proved]):
         "tightened box; rows: of that over rows, exact=False, in s of processor time; searched: "
         f"exact=True, {SHORT:g} s of processor time ({LONG:g} s for 5000 rows); s to 1%: processor "
         "time until the gap is 1%; outliers: of every best model (proved), of the model found. "
-        f"One data set per line. Its seed, {SEED}, was drawn after the settings were frozen. Every "
-        "certificate was verified."
+        f"One data set per line. The seed, {SEED}, was drawn at random, and no setting was chosen on "
+        "these data. Every certificate was verified."
     )
     header = (
         "problem",
