@@ -53,7 +53,9 @@ from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Switches as Switches
 from sparsebounds.bounds.rows import INSIDE as INSIDE
+from sparsebounds.bounds.rows import Outer as Outer
 from sparsebounds.bounds.rows import RowBounds as RowBounds
+from sparsebounds.bounds.rows import outer_range as outer_range
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum

@@ -15,8 +15,10 @@ t the slopes l', with gains from X^T(p t) + L w and the ridge less L.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -54,8 +56,26 @@ class Tangent:
         return self.total - gain - self.grain * size - TINY
 
 
+Outer: TypeAlias = tuple[tuple[float, float], float]
+"""A range of the intercept, and a lower bound on the models that it leaves out."""
+
+
+def outer_range(
+    program: Program, level: float, boxes: Sequence[Vector] = (), *, claim: bool = False
+) -> Outer:
+    """The intercepts of models whose objective is at most `level`, as these dual vectors cut them.
+
+    See `bounds.enclosure`.
+    """
+    if not program.fit_intercept:
+        return (0.0, 0.0), math.inf
+    box = enclosed(program, level, boxes, WIDER if claim else 1.0).box
+    assert box is not None
+    return box.intercept, box.ceiling
+
+
 class RowBounds:
-    """Such bounds for the nodes of one program, whose models have an objective of at most `level`.
+    """Such bounds for the nodes of one program, with intercepts in the range `outer`.
 
     `eta` is the multiplier of the ball. With `claim`, bounds leave the room for rounding that
     claims do (`bounds.dual`).
@@ -65,12 +85,12 @@ class RowBounds:
         self,
         program: Program,
         switches: Switches,
-        level: float,
+        outer: Outer,
         *,
         eta: float = 0.0,
         claim: bool = False,
     ) -> None:
-        self.program, self.switches = program, switches
+        self.program, self.switches, self.outer = program, switches, outer
         self._claim, self._wider = claim, WIDER if claim else 1.0
         assert isinstance(program.loss, Truncated)
         self.c = program.loss.c
@@ -79,22 +99,12 @@ class RowBounds:
         """X, one feature per row."""
 
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
-        self._level = level
         self._convex: dict[int, tuple[Lent, States, bool]] = {}
 
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
         return isinstance(program.loss, Truncated) and program.matrix.elementwise
-
-    @cached_property
-    def outer(self) -> tuple[tuple[float, float], float]:
-        """The range of the intercept, and a bound for the models that it leaves out."""
-        if not self.program.fit_intercept:
-            return (0.0, 0.0), math.inf
-        box = enclosed(self.program, self._level, (), self._wider).box
-        assert box is not None
-        return box.intercept, box.ceiling
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""

@@ -118,7 +118,7 @@ class Certificate:
         if lower is None and tree is not None:
             lower = tree_bound(program, tree, claim=True)
         if lower is None and rows is not None:
-            lower = row_tree_bound(program, rows, upper, claim=True)
+            lower = row_tree_bound(program, rows, upper, boxes, claim=True)
         if lower is None:
             convex = enclosed(program, upper, boxes, WIDER)
             lower = leaf_claim(convex, duals, leaves)

@@ -7,14 +7,14 @@ and what is lent to the loss there. The smallest of these bounds holds for the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds import Lent, RowBounds, States, Switches
+from sparsebounds.bounds import Lent, RowBounds, States, Switches, outer_range
 from sparsebounds.certificates.tree import TreeError
 from sparsebounds.program import Program
 
@@ -102,10 +102,18 @@ class RowTree:
                 waiting[1 + 2 * made + side] = child
 
 
-def row_tree_bound(program: Program, tree: RowTree, level: float, *, claim: bool = False) -> float:
+def row_tree_bound(
+    program: Program,
+    tree: RowTree,
+    level: float,
+    boxes: Sequence[Vector] = (),
+    *,
+    claim: bool = False,
+) -> float:
     """The lower bound that the tree proves on models whose objective is at most `level`.
 
-    TreeError, with a clause, where it is no proof. With `claim`, what a certificate may claim.
+    `boxes` are dual vectors that cut the range of the intercept (`bounds.enclosure`). TreeError,
+    with a clause, where it is no proof. With `claim`, what a certificate may claim.
     """
     if not RowBounds.known(program):
         raise TreeError("a tree over rows is for the truncated loss")
@@ -115,7 +123,8 @@ def row_tree_bound(program: Program, tree: RowTree, level: float, *, claim: bool
         raise TreeError("its cuts do not ascend, or its multiplier is not that of a ball")
     reduced = program.restricted(tree.kept)
     switches = Switches(reduced.m, reduced.n, tree.cuts)
-    bounds = RowBounds(reduced, switches, level, eta=tree.eta, claim=claim)
+    outer = outer_range(program, level, boxes, claim=claim)
+    bounds = RowBounds(reduced, switches, outer, eta=tree.eta, claim=claim)
     if not np.all(bounds.own > 0.0):
         raise TreeError("its multiplier is not above 0")
     lent = [
@@ -133,4 +142,4 @@ def row_tree_bound(program: Program, tree: RowTree, level: float, *, claim: bool
             raise TreeError("a leaf's coefficients do not fit its node")
         found = bounds.bound(state, w, float(tree.intercept[point]), lent[tree.lent[point]])
         lower = min(lower, found)
-    return min(lower, bounds.outer[1])
+    return min(lower, outer[1])

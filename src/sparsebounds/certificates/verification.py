@@ -93,7 +93,7 @@ def verify(
         return _refused(_claims("upper", certificate.upper, upper), upper=upper)
     try:
         if certificate.rows is not None:
-            lower = row_tree_bound(program, certificate.rows, certificate.upper)
+            lower = row_tree_bound(program, certificate.rows, certificate.upper, certificate.boxes)
         elif certificate.tree is None:
             # The level of the box is the claim: the same in every order of summation.
             convex = enclosed(program, certificate.upper, certificate.boxes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,17 +18,18 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import RowBounds, States, Switches
+from sparsebounds.bounds import RowBounds, States, Switches, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_order import promising_rows, undecided_features
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
+from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Node, best_shares, relaxed_node
 
-ROOT_STEPS, STEPS = 30, 8
-"""Steps towards the best shares, at the root and at the other nodes."""
+ROOT_STEPS, DIVIDED_STEPS, STEPS = 30, 4, 8
+"""Steps towards the best shares: at the root, in its ranges of the intercept, at other nodes."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -56,19 +57,27 @@ class RowSearch:
     """The search on a program with the truncated loss, from a model."""
 
     def __init__(
-        self, program: Program, model: Model, tol: float, eta: float, deadline: Deadline = NEVER
+        self,
+        program: Program,
+        model: Model,
+        tol: float,
+        eta: float,
+        boxes: Sequence[Vector] = (),
+        deadline: Deadline = NEVER,
     ) -> None:
-        """`eta` is the multiplier of the ball, and of no account without one."""
+        """`eta` is the multiplier of the ball, and of no account without one.
+
+        `boxes` are dual vectors that cut the range of the intercept.
+        """
         self.whole, self.deadline, self.tol = program, deadline, tol
         self.kept = np.flatnonzero(~program.never)
         self.program = program.restricted(self.kept)
         self.incumbent = replace(model, w=model.w[self.kept])
         self.eta = 0.0 if program.ball is None else eta
-        level = model.value + 1e-9 * abs(model.value)
-        self.bounds = RowBounds(
-            self.program, Switches(self.program.m, program.n), level, eta=self.eta, claim=True
-        )
-        self.bounds.switches = Switches(self.program.m, program.n, self._cuts())
+        outer = outer_range(program, model.value * (1.0 + STRICT), boxes, claim=True)
+        cuts = self._cuts(*outer[0]) if program.fit_intercept else np.zeros(0)
+        switches = Switches(self.program.m, program.n, cuts)
+        self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
         self.strict = False
@@ -119,8 +128,8 @@ class RowSearch:
         for cut, side in chain:
             aside, state = state.copy(), state.copy()
             aside[switches.cut(cut)], state[switches.cut(cut)] = side, -side
-            ways.append(self._improved(part_of(node, aside)))
-        ways.append(self._improved(part_of(node, state)))
+            ways.append(self._improved(part_of(node, aside), DIVIDED_STEPS))
+        ways.append(self._improved(part_of(node, state), DIVIDED_STEPS))
         heapq.heappop(self.open)
         places = tuple(switches.cut(cut) for cut, _ in chain)
         choice = Choice(places, tuple(side for _, side in chain), tuple(ways))
@@ -177,10 +186,8 @@ class RowSearch:
 
     def progress(self) -> SearchProgress:
         """Where the search stands."""
-        least = min(self.lower, self.incumbent.value)
-        return SearchProgress(
-            self.nodes, len(self.open), self.incumbent.value, least, self.deadline.seconds
-        )
+        upper, seconds = self.incumbent.value, self.deadline.seconds
+        return SearchProgress(self.nodes, len(self.open), upper, min(self.lower, upper), seconds)
 
     def tree(self) -> RowTree:
         """The proof as it stands."""
@@ -193,12 +200,10 @@ class RowSearch:
         w[self.kept] = self.incumbent.w
         return replace(self.incumbent, w=w)
 
-    def _cuts(self) -> Vector:
+    def _cuts(self, low: float, high: float) -> Vector:
         """Intercepts to split at: around that of the best model, at distances that double."""
-        if not self.program.fit_intercept:
-            return np.zeros(0)
-        (low, high), _ = self.bounds.outer
-        middle, step, cuts = self.incumbent.b, NARROW * self.bounds.c, []
+        assert isinstance(self.program.loss, Truncated)
+        middle, step, cuts = self.incumbent.b, NARROW * self.program.loss.c, []
         while middle - step > low or middle + step < high:
             cuts += [cut for cut in (middle - step, middle + step) if low < cut < high]
             step *= 2.0
@@ -309,11 +314,11 @@ class RowSearch:
             state = outside
         return state, decided
 
-    def _improved(self, way: Node, *, again: bool = False) -> Node:
+    def _improved(self, way: Node, steps: int = STEPS, *, again: bool = False) -> Node:
         """A node at better shares, unless it is closed."""
         if way.lower >= self.goal:
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, STEPS)]
+        found = [way, self._bounded(way.state, way.w, way.b, steps)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)

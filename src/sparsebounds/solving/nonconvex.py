@@ -113,7 +113,7 @@ def search_rows(
     program: Program,
     model: Model,
     tol: float,
-    eta: float,
+    found: Tightened,
     exact: Exact,
     node_limit: float,
     deadline: Deadline,
@@ -123,9 +123,10 @@ def search_rows(
     work = float(program.n) * min(program.n, program.m) * program.m
     if not RowBounds.known(program) or program.never.all() or work > MOST_WORK:
         return None
+    eta = found.relaxed.eta
     if program.ball is not None and not eta > 0.0:
         return None
-    search = RowSearch(program, model, tol, eta, deadline)
+    search = RowSearch(program, model, tol, eta, found.duals, deadline)
     if search.start() is None:
         return None
     if exact:
@@ -176,15 +177,14 @@ def solve_nonconvex(
         screened = screen_at(convex, best, model.value)
         rows = None
         if wide_gap(program, certificate, tol) and not deadline.late():
-            eta = found.relaxed.eta
-            rows = search_rows(program, model, tol, eta, exact, node_limit, deadline, callback)
+            rows = search_rows(program, model, tol, found, exact, node_limit, deadline, callback)
         if rows is not None:
             other = as_returned(program, rows.model())
             if other[0].value < model.value:
                 model, coef, intercept = other
                 certificate = certificate_from(program, points, model, found.duals)
             if rows.lower > certificate.lower:
-                certificate = with_rows(program, model, rows.tree(), rows.lower)
+                certificate = with_rows(program, model, rows.tree(), rows.lower, found.duals)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,

@@ -52,9 +52,11 @@ def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certi
     return Certificate.build(program, (), (), model.w, model.b, lower=lower, tree=tree)
 
 
-def with_rows(program: Program, model: Model, rows: RowTree, lower: float) -> Certificate:
+def with_rows(
+    program: Program, model: Model, rows: RowTree, lower: float, boxes: Sequence[Vector]
+) -> Certificate:
     """The certificate of a tree over rows that may claim `lower`."""
-    return Certificate.build(program, (), (), model.w, model.b, lower=lower, rows=rows)
+    return Certificate.build(program, (), (), model.w, model.b, lower=lower, rows=rows, boxes=boxes)
 
 
 def wide_gap(program: Program, certificate: Certificate, tol: float) -> bool:
