@@ -12,7 +12,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -173,15 +173,12 @@ class RowSearch:
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
-        upper = self.incumbent.value
-        most = upper + STRICT * abs(upper)
-        left = [node.state for _, _, _, node in self.open]
-        left += [node.state for node in self.record.closed.values() if node.lower < most]
+        most = self.incumbent.value + STRICT * abs(self.incumbent.value)
+        nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
+        left = [self.bounds.switches.sides(node.state) for node in nodes if node.lower < most]
         if left:
-            inlier = outlier = np.ones(self.program.n, dtype=bool)
-            for above, below in map(self.bounds.switches.sides, left):
-                inlier = inlier & (above < 0) & (below < 0)
-                outlier = outlier & ((above > 0) | (below > 0))
+            inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
+            outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
             self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
 
     def progress(self) -> SearchProgress:
