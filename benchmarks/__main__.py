@@ -43,9 +43,13 @@ paths                   Certified paths of 50 sizes, against cold solves and oth
                         Peers: abess, skglm.
                         About 3 minutes; results/paths.
 
-robust                  How often the planted features are found under gross errors.
-                        Peers: Huber, RANSAC and Theil-Sen of scikit-learn.
-                        About 4 minutes; results/robust.
+robust                  How often planted features and outliers are found under gross errors.
+                        Peers: Huber, RANSAC and Theil-Sen of scikit-learn, sparse LTS (our code).
+                        About 12 minutes; results/robust.
+
+robust.proofs           The truncated loss: gaps of the envelope, over rows, after a search.
+                        Peers: none.
+                        About 7 minutes; results/robust.proofs.
 
 scale                   Time as m grows to a million, and the memory of a relaxation.
                         Peers: none.

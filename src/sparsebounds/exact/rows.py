@@ -12,7 +12,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -159,6 +159,7 @@ class RowSearch:
                 self._expand()
                 if report is not None:
                     report(self.progress())
+            self._note_rows()
         except KeyboardInterrupt:
             pass
 
@@ -178,13 +179,12 @@ class RowSearch:
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
-        upper = self.incumbent.value
-        left = [node.state for _, _, _, node in self.open]
-        left += [node.state for node in self.record.closed.values() if node.lower <= upper]
+        most = self.incumbent.value + STRICT * abs(self.incumbent.value)
+        nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
+        left = [self.bounds.switches.sides(node.state) for node in nodes if node.lower < most]
         if left:
-            above, below = self.bounds.switches.sides(np.stack(left).T)
-            inlier = np.all((above < 0) & (below < 0), axis=1)
-            outlier = np.all((above > 0) | (below > 0), axis=1)
+            inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
+            outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
             self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
 
     def progress(self) -> SearchProgress:
