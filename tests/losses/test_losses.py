@@ -40,7 +40,8 @@ def test_every_loss_is_registered() -> None:
         for cls in vars(losses).values()
         if inspect.isclass(cls) and issubclass(cls, Loss) and cls is not Loss
     }
-    assert defined == {*REGISTRY.values(), *NONCONVEX.values(), NonConvexLoss, Envelope}
+    bases = {NonConvexLoss, losses.ResidualLoss, Envelope}
+    assert defined == {*REGISTRY.values(), *NONCONVEX.values(), *bases}
     assert set(RESPONSES) == set(REGISTRY)
 
 
