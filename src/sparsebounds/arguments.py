@@ -41,6 +41,7 @@ class CommonArguments(DataArguments, total=False):
     positive: bool | ArrayLike
     always: str | int | Iterable[str | int] | None
     never: str | int | Iterable[str | int] | None
+    groups: Iterable[Any] | Mapping[str, Iterable[str | int]] | None
 
 
 class Arguments(CommonArguments, total=False):
@@ -71,6 +72,12 @@ TABLE: dict[str, tuple[Any, str]] = {
         "Features, by name or number, that are in every model: neither counted nor priced.",
     ),
     "never": (None, "Features that are in no model."),
+    "groups": (
+        None,
+        "Features that are in a model together or not at all: one label per column, lists of\n"
+        "names or numbers, or a mapping of a group's name to its list. `k` counts groups, `l0` is\n"
+        "the price per group; other columns stand alone.",
+    ),
     "sample_weight": (None, "One number per row, 0 or more; rows of weight 0 are left out."),
     "offset": (None, "One number per row, added to its prediction."),
     "feature_names": (None, "One name per column; by default those of the data frame."),

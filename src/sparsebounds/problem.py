@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,15 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
 from sparsebounds.data import Data
 from sparsebounds.losses import Loss
+from sparsebounds.groups import groups_given, read_groups
 from sparsebounds.matrices import standardized
+from sparsebounds.penalties import Groups
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
+
+ADDED = ("groups", "group_names", "level")
+"""Fields that older problems have not: at their defaults they are not part of a digest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +50,19 @@ class Problem:
     positive: Index
     always: Index
     never: Index
+    groups: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The first column of each column's group; empty: every column stands alone."""
+
+    group_names: tuple[str, ...] = ()
+    """Of the groups, in the order of their first columns; empty: they have the names of these."""
+
     level: float = 0.0
     """What is subtracted from the response, and from the intercept, without rounding
     (`_support.level`)."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, _fixed(getattr(self, field.name)))
+        for one in fields(self):
+            object.__setattr__(self, one.name, _fixed(getattr(self, one.name)))
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Problem) else NotImplemented
@@ -61,7 +72,7 @@ class Problem:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping that cannot be changed cannot be pickled either.
-        values = [getattr(self, field.name) for field in fields(self)]
+        values = [getattr(self, one.name) for one in fields(self)]
         return Problem, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
 
     @classmethod
@@ -73,14 +84,17 @@ class Problem:
         if fit_intercept and len(data.y):
             loss.check_intercept(data.y)
         k = None if k is None else check.cardinality(k)
+        leaders, group_names = read_groups(given["groups"], m, names)
+        partition = Groups(leaders if len(leaders) else None)
         if l0 is not None:
-            l0 = check.feature_numbers("l0", l0, m, zero_allowed=True)
+            l0 = check.feature_numbers("l0", _per_feature(l0, partition, 0.0), m, zero_allowed=True)
         if ridge is not None:
+            ridge = _per_feature(ridge, partition, None)
             ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
         ball = None if ball is None else check.positive_number("ball", ball)
         positive = check.sign_mask(given["positive"], m)
-        always = check.features("always", given["always"], m, names)
-        never = check.features("never", given["never"], m, names)
+        always = partition.held(check.features("always", given["always"], m, names))
+        never = partition.held(check.features("never", given["never"], m, names))
         both = np.flatnonzero(always & never)
         if len(both):
             raise InputError(
@@ -104,6 +118,8 @@ class Problem:
             positive=np.flatnonzero(positive),
             always=np.flatnonzero(always),
             never=np.flatnonzero(never),
+            groups=leaders,
+            group_names=group_names,
             level=level_of(data.y, data.offset) if movable else 0.0,
         )
 
@@ -118,14 +134,15 @@ class Problem:
         """The same problem on data of m columns."""
         from sparsebounds.program import Program
 
-        stated = {field.name: getattr(self, field.name) for field in fields(self)}
-        del stated["loss_parameters"], stated["level"]
+        stated = {one.name: getattr(self, one.name) for one in fields(self)}
+        del stated["loss_parameters"], stated["level"], stated["group_names"]
         for name in ("always", "never"):
             stated[name] = stated[name].tolist()
         stated |= {
             "loss": loss,
             "positive": mask(self.positive, m),
             "standardize": self.standardize or False,
+            "groups": groups_given(self.groups, self.group_names),
         }
         return Program(X, y, sample_weight=sample_weight, offset=offset, **stated).at_level(
             self.level
@@ -145,18 +162,35 @@ class Problem:
             positive=np.flatnonzero(mask(self.positive, m)[features]),
             always=np.flatnonzero(mask(self.always, m)[features]),
             never=np.flatnonzero(mask(self.never, m)[features]),
+            **self._groups_of(features),
         )
+
+    @property
+    def partition(self) -> Groups:
+        """The groups."""
+        return Groups(self.groups if len(self.groups) else None)
+
+    def _groups_of(self, features: Index) -> dict[str, Any]:
+        """The groups of some columns, which are whole ones."""
+        if len(self.groups) == 0:
+            return {}
+        part = self.partition.part(features)
+        if part.leaders is None:
+            return {"groups": self.groups[:0], "group_names": ()}
+        heads = np.searchsorted(np.unique(self.groups), self.groups[features[part.heads]])
+        names = tuple(self.group_names[i] for i in heads) if self.group_names else ()
+        return {"groups": part.leaders, "group_names": names}
 
     @cached_property
     def digest(self) -> str:
         """Identifies the problem: equal ones, and no others, have the same."""
         found = hashlib.sha256()
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "level" and not value:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name in ADDED and not np.size(value) * np.any(value):
                 continue
             parts = value if isinstance(value, tuple) else (value,)
-            found.update(f"{field.name}:".encode())
+            found.update(f"{one.name}:".encode())
             for part in parts:
                 plain = dict(part) if isinstance(part, Mapping) else part
                 array = isinstance(part, np.ndarray)
@@ -202,6 +236,15 @@ def _fixed(value: Any) -> Any:
     if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
         return MappingProxyType(dict(value))
     return read_only(value) if isinstance(value, np.ndarray) else value
+
+
+def _per_feature(value: Any, groups: Groups, other: float | None) -> Any:
+    """One number per group as one per feature: its own for all, or `other` behind the first."""
+    if groups.single or not np.ndim(value) or len(value) != len(groups.heads):
+        return value
+    spread = np.empty(groups.size)
+    spread[groups.heads] = value
+    return np.where(groups.lead, spread, other) if other is not None else groups.spread(spread)
 
 
 def _number(value: float | Vector | None) -> str:

@@ -99,6 +99,9 @@ class Program:
         self.positive = mask(problem.positive, self.m)
         self.always = mask(problem.always, self.m)
         self.never = mask(problem.never, self.m)
+        self.groups = problem.partition
+        """Columns that are chosen together."""
+
         for vector in (self.y, self.positive, self.always, self.never):
             vector.flags.writeable = False
         self._posed = True
@@ -146,9 +149,9 @@ class Program:
 
     @cached_property
     def prices(self) -> Vector:
-        """l0, one number per feature, 0 for those always in; all 0 in the k forms."""
+        """l0, one number per group (`penalties.groups`), 0 for those always in and in k forms."""
         price = np.zeros(self.m) if self.l0 is None else np.asarray(self.l0, dtype=np.float64)
-        return np.where(self.always, 0.0, price)
+        return np.where(self.groups.lead & ~self.always, price, 0.0)
 
     @cached_property
     def signed(self) -> bool:
@@ -167,8 +170,8 @@ class Program:
 
     @property
     def free(self) -> Mask:
-        """Features the problem chooses among: neither always nor never."""
-        return ~(self.always | self.never)
+        """Groups the problem chooses among, by their first columns: neither always nor never."""
+        return self.groups.lead & ~(self.always | self.never)
 
     def penalty(
         self,
@@ -185,13 +188,15 @@ class Program:
         how many others there may be, where that is fewer than the program's own.
         """
         own: Any = self.ridge if ridge is None else ridge
-        price: Any = self.l0 if not self.always.any() else self.prices
+        alike = self.groups.single and not self.always.any()
+        price: Any = self.l0 if alike else self.prices
         own, price = (x[features] if isinstance(x, np.ndarray) else x for x in (own, price))
         inside = self.always[features] if inside is None else inside
         positive = self.positive[features] if self.signed else None
+        groups = self.groups.part(features)
         if self.k is None:
-            return L0Ridge(price, own, inside, outside, positive)
-        return KRidge(self.k if k is None else k, own, inside, outside, positive)
+            return L0Ridge(price, own, inside, outside, positive, groups)
+        return KRidge(self.k if k is None else k, own, inside, outside, positive, groups)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """The objective at a model in the user's units; inf where it breaks a constraint."""
@@ -212,7 +217,7 @@ class Program:
         size = w[support]
         if np.any(self.never[support]) or np.any(size[self.positive[support]] < 0):
             return math.inf
-        counted = support[~self.always[support]]
+        counted = self.counted(support)
         if self.k is not None and len(counted) > self.k:
             return math.inf
         value = float(np.sum(self.prices[counted]))
@@ -220,6 +225,12 @@ class Program:
             with np.errstate(over="ignore"):
                 return value + 0.5 * float(np.sum(self.ridges[support] * size * size))
         return value if in_ball(w, self.ball) else math.inf
+
+    def counted(self, support: Index) -> Index:
+        """The groups of a support that are counted or priced, by their first columns."""
+        if self.groups.leaders is not None:
+            support = np.unique(self.groups.leaders[support])
+        return support[~self.always[support]]
 
     @cached_property
     def null_intercept(self) -> float:

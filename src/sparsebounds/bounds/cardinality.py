@@ -107,7 +107,7 @@ def _unpriced_curve(program: Program, point: DualPoint) -> Vector:
             # Without its price: q_j = reach_j^2 / (2 ridge_j).
             gains = up(ridge_gains(program, point, program.ridges) + program.prices)
         else:
-            gains = squares_up(point.reach)
+            gains = squares_up(point.reach, program.groups)
         base = sum_up(gains[program.always])
         gain = prefix_gains_up(program, base, gains[program.free])
         curve: Vector = down(-point.conjugate - gain)

@@ -152,7 +152,7 @@ def _curvature(program: Program, point: DualPoint) -> tuple[Vector, float]:
     """r above, and what the ball adds: eta ball/2."""
     if program.ball is None:
         return program.ridges, 0.0
-    squares = squares_up(point.reach)
+    squares = squares_up(point.reach, program.groups)
     base = float(np.sum(squares[program.always]))
     free = squares[program.free]
     eta = (
@@ -182,9 +182,16 @@ def _terms(
     most: int,
     wider: float,
 ) -> tuple[Vector, Vector]:
-    """The sums of the largest terms in each row, and of the magnitudes always in: one pass."""
+    """The sums of the largest terms in each row, and of the magnitudes always in: one pass.
+
+    `open_` are groups, by their first columns, and `most` is how many of them there may be.
+    """
     error = error + _grain(program, wider) * np.abs(center)
     few = most if most < np.count_nonzero(open_) else None
+    if not program.groups.single and few is not None:
+        # As many features as so many groups can have.
+        few *= program.groups.largest
+    open_ = program.groups.held(open_)
     terms = RowTerms(center, error, curvature, program.always, open_, few)
     found = program.matrix.largest(terms)
     return found.sums, found.fixed[3]

@@ -38,7 +38,7 @@ OVERHEAD = 2000.0
 
 def can_be_tried(program: Program) -> bool:
     """Whether the best value on a support of a program is known in closed form, and they count."""
-    known = Curvature.known(program) and program.ball is None
+    known = Curvature.known(program) and program.ball is None and program.groups.single
     return known and program.k is not None and not program.signed
 
 

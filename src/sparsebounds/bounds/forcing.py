@@ -47,7 +47,7 @@ class ForcedBounds:
     """`inside` at a fixed curvature, which leaves curvature/2 |w_i - center_i|^2 to spare."""
 
     curvature: Vector
-    """That curvature: ridge_i, or the multiplier eta of the ball."""
+    """That curvature, one number per column: ridge_i, or the multiplier eta of the ball."""
 
 
 def forced_bounds(
@@ -61,7 +61,7 @@ def forced_bounds(
     features = np.flatnonzero(chosen)
     budget = node.counts(program, len(features))[1] if program.l0 is None else None
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = squares_up(point.reach)
+        squares = squares_up(point.reach, program.groups)
         eta = 1.0
         if program.ball is not None:
             eta = _curvature(program, squares, mandatory, chosen, budget)
@@ -87,7 +87,7 @@ def forced_bounds(
         np.maximum(_bound(point, into), floor(program)),
         np.maximum(_bound(point, out), floor(program)),
         _bound(point, quadratic),
-        ridges[features],
+        ridges,
     )
 
 

@@ -32,7 +32,7 @@ from sparsebounds.bounds.dual import (
     lowered,
     repair,
 )
-from sparsebounds.bounds.lower import best_sum_up
+from sparsebounds.bounds.lower import best_sum_up, gathered_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.program import Program
 
@@ -82,8 +82,9 @@ class GramBounds:
             signed = np.where(program.positive[live], -pull, np.abs(pull))
             reach = np.maximum(signed + radius * MORE, 0.0)
             price = program.prices[live] * (1.0 - 2.0**-50)
-            gains = np.square(reach) / (2.0 * ridge) * MORE - price
-            inside, opened = state[live] > 0, state[live] == 0
+            groups = program.groups.part(live)
+            gains = gathered_up(np.square(reach) / (2.0 * ridge) * MORE, groups) - price
+            inside, opened = state[live] > 0, (state[live] == 0) & groups.lead
             room = int(np.count_nonzero(opened))
             if program.k is not None:
                 taken = int(np.count_nonzero((state > 0) & program.free))

@@ -1,6 +1,7 @@
 """The lower bound at a dual point, for each form and any node.
 
-With reach_j >= |x_j.a| the bound is -F*(a) - G, where G is the largest gain of a support:
+With reach_j >= |x_j.a| the bound is -F*(a) - G, where G is the largest gain of a support (q of a
+group is the sum over its features, and stands at the first one):
 
     k + ridge    sum of the best q_j,               q_j = reach_j^2 / (2 ridge_j)
     l0 + ridge   sum of the best q_j - l0_j
@@ -24,7 +25,7 @@ from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import LONG, U, down, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.node import ROOT, Node
-from sparsebounds.penalties import best_eta, level_set
+from sparsebounds.penalties import SINGLE, Groups, best_eta, level_set
 from sparsebounds.program import Program
 
 
@@ -71,21 +72,29 @@ def one_price(program: Program) -> float | None:
     return None
 
 
-def squares_up(reach: Vector) -> Vector:
-    """reach^2, rounded up."""
+def squares_up(reach: Vector, groups: Groups = SINGLE) -> Vector:
+    """reach^2 of each group, rounded up."""
     squares: Vector = reach * reach
-    return up(squares)
+    return gathered_up(up(squares), groups)
+
+
+def gathered_up(values: Vector, groups: Groups) -> Vector:
+    """Sums of values >= 0 over groups, rounded up."""
+    if groups.single:
+        return values
+    total: Vector = groups.gather(values) * (1.0 + 2.0 * U * (groups.largest + 2.0))
+    return up(total)
 
 
 def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
     """q_j - l0_j with q_j = reach_j^2 / (2 ridge_j), rounded up (l0_j = 0 in the k forms)."""
-    return _ridge_gains(point.reach, ridges, program.prices)
+    return _ridge_gains(point.reach, ridges, program.prices, program.groups)
 
 
-def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector) -> Vector:
+def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector, groups: Groups) -> Vector:
     # The half is taken of the squares: twice a ridge may overflow.
     halves = up(0.5 * squares_up(reach))
-    return up(up(halves / ridges) - prices)
+    return up(gathered_up(up(halves / ridges), groups) - prices)
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:
@@ -119,14 +128,16 @@ def eta_slip(program: Program, point: DualPoint, eta: float, node: Node = ROOT) 
     without a choice or a price, move it by what they are off by next to that sum, together. Others
     are taken up to eta = q/(2 price), and that moves by what the score itself is off by.
     """
-    q, size = np.square(point.reach), math.sqrt(program.ball or 0.0) * eta
+    groups, size = program.groups, math.sqrt(program.ball or 0.0) * eta
+    reach, radius = (np.sqrt(groups.gather(np.square(x))) for x in (point.reach, point.radius))
+    q = np.square(reach)
     mandatory, chosen = node.masks(program)
     matter = mandatory | (chosen & (q > 0.0) & (q >= eta * program.prices))
     if program.k is not None:
-        size = norm_up(point.reach[matter])
+        size = norm_up(reach[matter])
     priced = chosen & (program.prices > 0.0) & matter
-    share = norm_up(point.radius[matter & ~priced]) / max(size, 1e-300)
-    own = point.radius[priced] / point.reach[priced]
+    share = norm_up(radius[matter & ~priced]) / max(size, 1e-300)
+    own = radius[priced] / reach[priced]
     return 2.0**-44 + 2.0 * float(np.max(own, initial=share))
 
 
@@ -141,13 +152,15 @@ def _largest_gain(
 ) -> float:
     few = _gainers(program, point.reach, mandatory, chosen, high if program.l0 is None else low)
     if program.ball is None:
-        gains = _ridge_gains(point.reach[few], program.ridges[few], program.prices[few])
+        gains = _ridge_gains(
+            point.reach[few], program.ridges[few], program.prices[few], program.groups
+        )
         return up(sum_up(gains[mandatory[few]]) + best_sum_up(gains[chosen[few]], low, high))
     if program.l0 is None:
-        squares = squares_up(point.reach[few])
+        squares = squares_up(point.reach[few], program.groups)
         best = best_sum_up(squares[chosen[few]], low, high)
         return up(math.sqrt(up(program.ball * up(sum_up(squares[mandatory[few]]) + best))))
-    squares = squares_up(point.reach)
+    squares = squares_up(point.reach, program.groups)
     if price is not None:
         gains = prefix_gains_up(program, sum_up(squares[mandatory]), squares[chosen])
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
@@ -170,6 +183,7 @@ def _gainers(
     would have gained nothing, or has reach 0.
     """
     alike = not isinstance(program.ridge, np.ndarray) and not isinstance(program.l0, np.ndarray)
+    alike = alike and program.groups.single
     if len(reach) <= LONG or not alike or (program.l0 is not None and program.ball is not None):
         return slice(None)
     few, _ = level_set(reach, count + int(np.count_nonzero(~chosen)))

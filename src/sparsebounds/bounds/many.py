@@ -60,7 +60,7 @@ def node_bounds(
     conjugate, ceiling = charged_conjugates(program, t, slip)
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = _gains(program, t, slip)
-        opened = state == 0
+        opened = (state == 0) & program.groups.lead
         room = np.full(len(t), program.m)
         if program.k is not None:
             room = program.k - np.count_nonzero((state > 0) & program.free, axis=1)
@@ -142,8 +142,12 @@ def _gains(program: Program, t: Vector, slip: Vector | None) -> tuple[Vector, Ve
         radius = WIDER * radius + moved[:, None] * matrix.norms
     signed = np.where(program.positive, -scores, np.abs(scores))
     far, near = np.maximum(signed + radius, 0.0), np.maximum(signed - radius, 0.0)
-    high = np.square(far) / (2.0 * program.ridges)
-    low = np.square(near) / (2.0 * program.ridges)
+    high, low = (
+        program.groups.gather(np.square(size) / (2.0 * program.ridges)) for size in (far, near)
+    )
+    if not program.groups.single:
+        high *= 1.0 + 2.0 * gamma(program.groups.largest + 8)
+        low *= 1.0 - 2.0 * gamma(program.groups.largest + 8)
     slack = 2.0**-45 * (high + program.prices) + TINY
     high = np.where(np.isnan(high), np.inf, high)
     return np.where(np.isnan(low), 0.0, low) - program.prices - slack, high - program.prices + slack

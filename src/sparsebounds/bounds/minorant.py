@@ -29,6 +29,7 @@ from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import WIDER
 from sparsebounds.bounds.many import MORE
 from sparsebounds.bounds.region import Region
+from sparsebounds.groups import groups_given
 from sparsebounds.program import Program
 
 
@@ -82,6 +83,7 @@ class Minorant:
             positive=reduced.positive,
             always=problem.always.tolist(),
             never=problem.never.tolist(),
+            groups=groups_given(problem.groups, ()),
         )
 
     def base(self, curvature: Curvature, *, claim: bool = False) -> float:

@@ -36,7 +36,7 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U, down, gamma, sum_up, up
 from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import WIDER, DualPoint, dual_point_at, widened
-from sparsebounds.bounds.lower import best_sum_up, ridge_gains
+from sparsebounds.bounds.lower import best_sum_up, gathered_up, ridge_gains
 from sparsebounds.bounds.many import MORE
 from sparsebounds.bounds.upper import predicted, weighted_mean_up
 from sparsebounds.losses import ULPS, Loss
@@ -161,8 +161,10 @@ class Region:
         away = np.abs(best - w) + point.radius / ridges + 4.0 * U * (np.abs(best) + np.abs(w))
         into = 0.5 * ridges * np.square(away) * (share / (1.0 - share)) * MORE + TINY
         out = 0.5 * ridges * np.square(w) * share
-        gains = up(ridge_gains(program, point, ridges) + into)
-        chosen = up(gains - out * (2.0 - MORE))[program.free]
+        groups = program.groups
+        gains = up(ridge_gains(program, point, ridges) + gathered_up(into, groups))
+        spared = groups.gather(out) * (1.0 - 2.0 * U * (groups.largest + 2.0))
+        chosen = up(gains - spared * (2.0 - MORE))[program.free]
         most = len(chosen) if program.k is None else min(program.k, len(chosen))
         parts = (
             self.level,

@@ -93,9 +93,15 @@ def screen_at(program: Program, point: DualPoint, upper: float, node: Node = ROO
     i = forced.features
     fixed_in, fixed_out = i[forced.outside > upper], i[forced.inside > upper]
 
+    groups = program.groups
+    fixed_in, fixed_out = groups.whole(fixed_in), groups.whole(fixed_out)
+    # The room that a group has is that of each of its features.
+    room = np.full(program.m, math.inf)
+    room[i] = np.maximum(up(upper - forced.quadratic), 0.0)
+    i = groups.whole(i)
     with np.errstate(over="ignore", invalid="ignore"):
-        bend = forced.curvature
-        half = up(np.sqrt(up(up(2.0 * np.maximum(up(upper - forced.quadratic), 0.0)) / bend)))
+        bend, room = forced.curvature[i], groups.spread(room)[i]
+        half = up(np.sqrt(up(up(2.0 * room) / bend)))
         width = up(half + up(point.radius[i] / bend))
         center = -point.scores[i] / bend
         center = np.where(program.positive[i], np.maximum(center, 0.0), center)

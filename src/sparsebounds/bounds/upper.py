@@ -48,8 +48,7 @@ def objective_up(
         if not program.loss.convex:
             loss_up = up(loss_up + up(program.loss.rise(program.y, up(ends[1] - ends[0]))))
         value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
-    charged = support[program.free[support]]
-    value = up(value + sum_up(program.prices[charged]))
+    value = up(value + sum_up(program.prices[program.counted(support)]))
     if program.ball is None:
         squares = up(program.ridges[support] * up(w[support] ** 2))
         value = up(value + sum_up(up(0.5 * squares)))

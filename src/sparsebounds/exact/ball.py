@@ -36,7 +36,7 @@ class BallBounder(Bounder):
             with np.errstate(invalid="ignore"):
                 state[(nodes.state == 0) & (bounds.inside > upper)] = -1
                 state[(nodes.state == 0) & (bounds.outside > upper)] = 1
-        return state
+        return self.program.groups.spread(state)
 
     def weights(self, nodes: Bounded, row: int) -> Vector:
         state = nodes.state[row]
@@ -50,8 +50,7 @@ class BallBounder(Bounder):
         feature = self.splitting(state, self.weights(nodes, row), np.abs(nodes.gradient[row]))
         if feature < 0:
             return None
-        starts = np.stack((w, w))
-        starts[1, feature] = 0.0
+        starts = np.stack((w, self.closed(w, feature)))
         return Split(np.array([feature]), np.array([1]), starts)
 
     def _solve(self, state: States, w: Vector, b: float, gap: float) -> tuple[Vector, float]:

@@ -147,6 +147,12 @@ class Bounder(ABC):
         own = state[features]
         return self.program.penalty(features, ridge, inside=own > 0, outside=own < 0, k=k)
 
+    def closed(self, w: Vector, feature: int) -> Vector:
+        """Coefficients with a feature, and its group, out."""
+        w = w.copy()
+        w[self.program.groups.whole(np.array([feature]))] = 0.0
+        return w
+
     def room(self, state: States) -> Index:
         """k forms: how many open features each node may still take."""
         counted = np.count_nonzero((state > 0) & self.program.free, axis=1)
@@ -155,8 +161,9 @@ class Bounder(ABC):
 
     def splitting(self, state: States, u: Vector, score: Vector) -> int:
         """The open feature with the largest u below 1; failing that, with the largest score."""
-        partial = (state == 0) & (u > 0.0) & (u < 1.0 - 1e-9)
+        opened = (state == 0) & self.program.groups.lead
+        partial = opened & (u > 0.0) & (u < 1.0 - 1e-9)
         if partial.any():
             return int(np.argmax(np.where(partial, u, 0.0)))
-        left = np.flatnonzero(state == 0)
+        left = np.flatnonzero(opened)
         return int(left[np.argmax(score[left])]) if len(left) else -1

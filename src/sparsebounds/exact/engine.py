@@ -151,8 +151,8 @@ class BranchAndBound(ABC):
             left, node = opened.state[row].copy(), int(places[row])
             for feature, side in zip(split.features.tolist(), split.sides.tolist(), strict=True):
                 made = self.record.split(node, feature)
-                child = left.copy()
-                child[feature], left[feature] = side, -side
+                child, group = left.copy(), self.program.groups.whole(np.array([feature]))
+                child[group], left[group] = side, -side
                 state.append(child)
                 at.append(made[int(side > 0)])
                 node = made[int(side < 0)]

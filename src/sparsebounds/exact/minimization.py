@@ -93,14 +93,15 @@ class Minimization(BranchAndBound):
         live = nodes.lower < self.cutoff
         self.close(nodes.lower[~live])
         nodes, at = nodes.take(np.flatnonzero(live)), at[live]
-        fixed = self.bounder.fix(nodes, self.incumbent.value)
+        fixed, groups = self.bounder.fix(nodes, self.incumbent.value), self.program.groups
         for row, node in enumerate(at.tolist()):
             left = np.flatnonzero(nodes.state[row] == 0)
             if len(left) and not np.any(fixed[row] == 0):
                 # One support is left. One feature stays open all the same: the node will be split,
                 # and that support bounded at a dual vector of its own.
                 fixed[row, left[0]] = 0
-            new = np.where(nodes.state[row] == 0, fixed[row], 0)
+                fixed[row] = groups.spread(fixed[row])
+            new = np.where((nodes.state[row] == 0) & groups.lead, fixed[row], 0)
             self.record.fix(node, np.flatnonzero(new > 0), np.flatnonzero(new < 0))
         nodes = replace(nodes, state=fixed)
         live = np.array(
@@ -141,7 +142,7 @@ class Minimization(BranchAndBound):
         program = self.program
         for row in rows:
             u = self.bounder.weights(nodes, row)
-            if np.count_nonzero((u > 0.0) & (u < 1.0)) > NEARLY:
+            if np.count_nonzero((u > 0.0) & (u < 1.0) & program.groups.lead) > NEARLY:
                 continue
             chosen = np.flatnonzero((u >= 0.5) | (nodes.state[row] > 0))
             too_many = program.k is not None and np.count_nonzero(program.free[chosen]) > program.k

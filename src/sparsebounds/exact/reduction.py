@@ -32,10 +32,10 @@ FEW = 0.9
 
 def kept_without(program: Program, ruled_out: Index) -> Index:
     """The features that are allowed and not ruled out: at least one, as no matrix is empty."""
-    out = np.zeros(program.m, dtype=np.bool_)
-    out[ruled_out] = True
+    out, groups = np.zeros(program.m, dtype=np.bool_), program.groups
+    out[groups.whole(ruled_out)] = True
     if out[~program.never].all():
-        out[np.flatnonzero(program.free)[:1]] = False
+        out[groups.whole(np.flatnonzero(program.free)[:1])] = False
     return np.flatnonzero(~(out | program.never))
 
 

@@ -143,11 +143,12 @@ class RidgeBounder(Bounder):
 
     def fix(self, nodes: Bounded, upper: float) -> States:
         state, lower = nodes.state.copy(), nodes.lower[:, None]
-        gains, opened = self._gains(nodes.gradient), nodes.state == 0
+        gains, groups = self._gains(nodes.gradient), self.program.groups
+        opened = (nodes.state == 0) & groups.lead
         if self.program.k is None:
             state[opened & (lower - np.minimum(gains, 0.0) > upper)] = -1
             state[opened & (lower + np.maximum(gains, 0.0) > upper)] = 1
-            return state
+            return groups.spread(state)
         for i, room in enumerate(self.room(nodes.state)):
             features = np.flatnonzero(opened[i])
             row = gains[i, features]
@@ -158,11 +159,11 @@ class RidgeBounder(Bounder):
                 ordered = np.partition(row, (place - 1, place))
                 state[i, features[nodes.lower[i] + ordered[place] - row > upper]] = -1
                 state[i, features[nodes.lower[i] + row - ordered[place - 1] > upper]] = 1
-        return state
+        return groups.spread(state)
 
     def weights(self, nodes: Bounded, row: int) -> Vector:
         state, w = nodes.state[row], nodes.w[row]
-        some = np.flatnonzero((state > 0) | ((state == 0) & (w != 0.0)))
+        some = np.flatnonzero((state > 0) | ((state == 0) & self.program.groups.held(w != 0.0)))
         u = np.zeros(len(w))
         u[some] = self.penalty(state, features=some).weights(w[some])
         return u
@@ -194,9 +195,7 @@ class RidgeBounder(Bounder):
             place = np.flatnonzero(piece.pattern.active == feature)
             return self._chain(nodes, row, piece, place, np.array([1]))
         w = np.where(state < 0, 0.0, nodes.w[row])
-        w = np.stack((w, w))
-        w[1, feature] = 0.0
-        return Split(np.array([feature]), np.array([1]), w)
+        return Split(np.array([feature]), np.array([1]), np.stack((w, self.closed(w, feature))))
 
     def _chain(self, nodes: Bounded, row: int, piece: Piece, places: Index, sides: Index) -> Split:
         """Splits on features of a piece, and where its solution moves."""
@@ -250,7 +249,9 @@ class RidgeBounder(Bounder):
         return self._exhaustion if few else None
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:
-        """The piece of h at a node's solution."""
+        """The piece of h at a node's solution; None for groups, whose pieces are curved."""
+        if not self.program.groups.single:
+            return None
         state, b, program = nodes.state[row], float(nodes.b[row]), self.program
         w = np.where(state < 0, 0.0, nodes.w[row])
         if isinstance(self.smooth, GramPart):

@@ -134,7 +134,7 @@ def without_budget(program: Program, w: Vector) -> Program:
     """The program that allows a model of this many nonzeros: k raised to their number."""
     if program.k is None:
         return program
-    return program.with_budget(max(program.k, int(np.count_nonzero(w[program.free]))))
+    return program.with_budget(max(program.k, len(program.counted(np.flatnonzero(w)))))
 
 
 def best(models: Iterable[Model]) -> Model:

@@ -6,6 +6,7 @@ the names the literature gives them.
 """
 
 from sparsebounds.penalties.base import Pattern, Penalty, Slopes
+from sparsebounds.penalties.groups import SINGLE, Groups
 from sparsebounds.penalties.k_ridge import KRidge
 from sparsebounds.penalties.l0_ridge import L0Ridge
 from sparsebounds.penalties.multipliers import best_eta, budget_eta
@@ -18,6 +19,8 @@ from sparsebounds.penalties.norms import (
 from sparsebounds.penalties.selection import level_set, slope
 
 __all__ = [
+    "SINGLE",
+    "Groups",
     "KRidge",
     "L0Ridge",
     "Pattern",

@@ -2,11 +2,16 @@
 
 u_i = 1 for the features inside the support and w_i = 0 for those outside it; the rest are free.
 Where `positive`, w_i >= 0 is asked, and lengths are one-sided: max(0, s_i) in place of |s_i|.
+Features of one group share one u.
 
-With t_i = sqrt(ridge_i) |w_i| and a slope beta_i, a free feature costs beta_i t_i while
-t_i < beta_i (the linear part, u_i = t_i/beta_i < 1) and a quadratic beyond (u_i = 1). The l0 form
-gives each feature its beta_i; in the k form one beta makes the u_i sum to k, and depends on w.
-Features inside the support are always on the quadratic part.
+With t = sqrt(sum of ridge_i w_i^2 over a group), sqrt(ridge_i) |w_i| for a single feature, and a
+slope beta, a free group costs beta t while t < beta (the linear part, u = t/beta < 1) and a
+quadratic beyond (u = 1). The l0 form gives each group its beta; in the k form one beta makes the u
+of the groups sum to k, and depends on w. Features inside the support are always on the quadratic
+part. What there is one of per group stands at its first column (`penalties.groups`).
+
+The linear part of a group is a cone, with curvature across its direction. With d the gradient of t,
+its Hessian is beta/t (R - d d^T) = (R - d d^T)/u, R the diagonal of ridges: 0 for a single feature.
 """
 
 from __future__ import annotations
@@ -20,8 +25,12 @@ from typing import Any, Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds.penalties.groups import SINGLE, Groups
 
 SMALLEST = float(np.finfo(np.float64).tiny)
+
+MOST_TANGENTS, SAME = 12, 1e-14
+"""Newton steps for the weight of a group, and the change at which they end."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +41,8 @@ class Slopes:
     gradient: Vector
     """dh/dw_i where w_i != 0, and 0 elsewhere."""
 
-    threshold: Vector
-    """|dF/dw_i| up to this keeps a zero w_i at zero."""
+    kink: Vector
+    """The slope of h in the length t of a group whose w is 0, at its first column; else 0."""
 
     beta: float
     """The slope of the k form; NaN in the l0 form, where each feature has its own."""
@@ -45,10 +54,10 @@ class Pattern:
 
     active: Index
     sign: Vector
-    """The sign each coordinate has on this piece; 0: either."""
+    """The sign each coordinate has on this piece; 0: either. In a group, the direction d."""
 
     ridge: Vector
-    """ridge_i on the quadratic part, 0 on the linear part."""
+    """ridge_i/u on the quadratic part, and on the linear part of groups; 0 for single features."""
 
     linear: Vector
     """The constant gradient on the linear part (l0 form), else 0."""
@@ -57,6 +66,12 @@ class Pattern:
     """k form: the gradient there is direction (direction.w) / share."""
 
     share: float
+
+    blocks: tuple[tuple[Index, Vector], ...] = ()
+    """(places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest."""
+
+    groups: Groups = SINGLE
+    """Those of the active features."""
 
 
 class Penalty(ABC):
@@ -70,6 +85,8 @@ class Penalty(ABC):
     """Features with w_i = 0; none of them is inside."""
     positive: Any
     """Features with w_i >= 0."""
+    groups: Groups
+    """Features that share one u."""
 
     def value(self, w: Vector) -> float:
         """h(w), +infinity where w is not allowed."""
@@ -105,9 +122,10 @@ class Penalty(ABC):
 
     @abstractmethod
     def _line(self, pull: Vector, active: Index, full: int) -> tuple[Vector, Vector | None, float]:
-        """(linear, direction, share) of a piece with `full` free features on the quadratic part.
+        """(linear, direction, share) of a piece with `full` free groups on the quadratic part.
 
-        pull_i is sqrt(ridge_i) sign_i on the linear part of the active features, and 0 elsewhere.
+        pull is d, sqrt(ridge_i) sign_i for a single feature, on the linear part of the active
+        features, and 0 elsewhere.
         """
 
     @cached_property
@@ -119,47 +137,92 @@ class Penalty(ABC):
         """The same with another ridge."""
         return replace(self, ridge=ridge)  # type: ignore[type-var]
 
+    def lengths(self, s: Vector) -> Vector:
+        """t = sqrt(sum of ridge_i s_i^2) of each group, at its first column."""
+        t: Vector = self.root * np.abs(s)
+        return t if self.groups.single else np.sqrt(self.groups.gather(np.square(t)))
+
     def slopes(self, w: Vector) -> Slopes:
         """h and its derivatives at w, which must be allowed."""
-        t = self.root * np.abs(w)
+        t = self.lengths(w)
         beta = self._slope(t)
         # The slope is infinite where nothing more may be taken (k = 0): zeros stay zeros.
         steep = np.where(self.inside | (t == 0.0), t, np.maximum(t, beta))
-        threshold = np.where(self.inside, 0.0, self.root * beta)
-        gradient = self.root * steep * np.sign(w)
+        kink = np.where(self.inside | (t > 0.0), 0.0, beta)
+        if self.groups.single:
+            gradient = self.root * steep * np.sign(w)
+        else:
+            ratio = self.groups.spread(steep / np.where(t > 0.0, t, 1.0))
+            gradient, kink = self.ridge * w * ratio, np.where(self.groups.lead, kink, 0.0)
         one = beta if self._one_slope else math.nan
-        return Slopes(self._total(t, beta, steep), gradient, threshold, one)
+        return Slopes(self._total(t, beta, steep), gradient, kink, one)
 
     def weights(self, w: Vector) -> Vector:
-        """The u that attains h(w), for an allowed w: 1 inside, 0 where another w_i is 0."""
-        t = self.root * np.abs(w)
+        """The u that attains h(w), for an allowed w: 1 inside, 0 where all w of a group are 0."""
+        t = self.lengths(w)
         beta = self._slope(t)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = np.where(t < beta, t / beta, t > 0.0)
-        return np.where(self.inside, 1.0, u)
+        return np.where(self.inside, 1.0, self.groups.spread(u))
 
     def pattern(self, q: Vector, step: Vector) -> Pattern:
         """The piece of h that a proximal step of lengths `step` from q lands on."""
-        return self._piece(q, self._landed(q, step), self.inside)
+        return self._piece(*self._landed(q, step), self.inside)
 
-    def _landed(self, q: Vector, step: Vector) -> Vector:
-        """The weights u of that step."""
-        t = self.root * self.reach(q)
-        u = self._landing(t, np.maximum(step * self.ridge, SMALLEST))
+    def _landed(self, q: Vector, step: Vector) -> tuple[Vector, Vector]:
+        """(w, u): where that step lands, in directions, and its weights.
+
+        With s = step ridge, a feature lands at w_i = q_i u/(u + s_i), where the length of q_i/(u +
+        s_i) over its group is beta, u between 0 and 1. For a single feature u = t/beta - s; in a
+        group the reciprocal of that length is concave in u, and Newton's method goes by its
+        tangent, which has the same form.
+        """
+        t, shift = self.root * self.reach(q), np.maximum(step * self.ridge, SMALLEST)
+        if self.groups.single:
+            u = self._landing(t, shift)
+        else:
+            groups, u, leads = self.groups, np.ones_like(q), np.broadcast_to(self.groups.lead, q.shape)
+            for _ in range(MOST_TANGENTS):
+                part = groups.spread(u) + shift
+                squares = np.square(t / part)
+                total = np.where(leads, groups.gather(squares), 0.0)
+                some = total > 0.0
+                # N^2 / sum of squares/part: the slope's length is a mean of part.
+                mean = total / np.where(some, groups.gather(squares / part), 1.0)
+                before, u = u, self._landing(
+                    np.sqrt(total) * mean, np.where(some, np.maximum(mean - u, SMALLEST), 1.0)
+                )
+                if np.all(np.abs(u - before) <= SAME * u):
+                    break
+            u = groups.spread(u)
+            q = q * (u / (u + shift))
         u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
-            return u
-        return np.where(self.positive & (q <= 0.0), 0.0, u)
+            return q, u
+        return q, np.where(self.positive & (q <= 0.0), 0.0, u)
 
     def _piece(self, q: Vector, u: Vector, inside: Any) -> Pattern:
         active = np.flatnonzero(u > 0.0)
         full, held = u[active] == 1.0, taken(inside, active)
-        # Inside the support either sign will do, unless one is asked for.
-        sign = np.where(held & ~taken(self.positive, active), 0.0, np.sign(q[active]))
-        pull = np.where(full, 0.0, taken(self.root, active) * sign)
-        linear, direction, share = self._line(pull, active, int(np.count_nonzero(full & ~held)))
-        ridge = np.where(full, taken(self.ridge, active), 0.0)
-        return Pattern(active, sign, ridge, linear, direction, share)
+        ridge = taken(self.ridge, active)
+        if self.groups.single:
+            # Inside the support either sign will do, unless one is asked for.
+            sign = np.where(held & ~taken(self.positive, active), 0.0, np.sign(q[active]))
+            pull = np.where(full, 0.0, taken(self.root, active) * sign)
+            line = self._line(pull, active, int(np.count_nonzero(full & ~held)))
+            return Pattern(active, sign, np.where(full, ridge, 0.0), *line)
+        groups, bend = self.groups.part(active), 1.0 / u[active]
+        t = np.sqrt(groups.spread(groups.gather(ridge * np.square(q[active]))))
+        # The gradient of the length of a group.
+        sign = np.where(held, 0.0, ridge * q[active] / np.where(t > 0.0, t, 1.0))
+        pull, cone = np.where(full, 0.0, sign), ~full & ~groups.alone
+        line = self._line(pull, active, int(np.count_nonzero(full & ~held & groups.lead)))
+        blocks = tuple(
+            (places, -bend[places[:, :1, None]] * pull[places][:, :, None] * pull[places][:, None])
+            for places in groups.by_size(cone)
+        )
+        ridge = np.where(full | cone, ridge * bend, 0.0)
+        return Pattern(active, sign, ridge, *line, blocks, groups)
 
     def allows(self, w: Vector) -> bool:
         """Whether w is zero outside and nonnegative where asked."""
@@ -173,15 +236,15 @@ class Penalty(ABC):
         return length if self.outside is np.False_ else np.where(self.outside, 0.0, length)
 
     def gains(self, s: Vector) -> Vector:
-        """What each feature adds to h*(s) if it is inside: s_i^2/(2 ridge_i), less any price."""
+        """What each group adds to h*(s) if it is inside: sum s_i^2/(2 ridge_i), less any price."""
         gains: Vector = 0.5 * np.square(self.reach(s) / self.root)
-        return gains
+        return self.groups.gather(gains)
 
     _one_slope: bool = True
     """Whether one beta serves all features."""
 
     def _validate(self) -> None:
-        """Refuse a wrong ridge; a mask that is not given is False."""
+        """Refuse a wrong ridge; a mask that is not given is False, groups are single."""
         check_parameter(self.ridge, "ridge", zero=False)
         for name in ("inside", "outside", "positive"):
             if getattr(self, name) is None:

@@ -1,7 +1,8 @@
 """h(w) = min over u in [0, 1]^m, sum u <= k, of sum_i ridge_i/2 w_i^2/u_i over the free features.
 
 With one ridge this is ridge/2 times the squared k-support norm. Inside the support u_i = 1 and the
-feature is not counted. With t_i = sqrt(ridge_i) |w_i| and beta such that sum min(1, t_i/beta) = k,
+feature is not counted. With t_i = sqrt(ridge_i) |w_i| (the length of a group, where features share
+one u) and beta such that sum min(1, t_i/beta) = k,
 
     h(w)  = sum t_i max(t_i, beta)/2
     h*(s) = sum of s_i^2/(2 ridge_i) inside and over the k largest free ones
@@ -21,6 +22,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.base import Penalty
+from sparsebounds.penalties.groups import SINGLE, Groups
 from sparsebounds.penalties.multipliers import budget_eta
 from sparsebounds.penalties.selection import largest, slope, split
 
@@ -34,6 +36,7 @@ class KRidge(Penalty):
     inside: Any = None
     outside: Any = None
     positive: Any = None
+    groups: Groups = SINGLE
 
     def __post_init__(self) -> None:
         try:
@@ -49,7 +52,7 @@ class KRidge(Penalty):
 
     def cost(self, u: Vector) -> float:
         # 1e-12 k is what the rounding of a sum of k may leave.
-        spent = float(np.sum(np.where(self.inside, 0.0, u)))
+        spent = float(np.sum(np.where(self.groups.lead & ~self.inside, u, 0.0)))
         return 0.0 if spent <= self.k * (1.0 + 1e-12) else math.inf
 
     def conjugate(self, s: Vector) -> float:
@@ -58,7 +61,7 @@ class KRidge(Penalty):
         return float(np.sum(gains[inside])) + largest(gains[~inside], self.k)
 
     def multiplier(self, s: Vector, ball: float) -> float:
-        squares = np.square(self.reach(s))
+        squares = self.groups.gather(np.square(self.reach(s)))
         inside = np.broadcast_to(self.inside, squares.shape)
         return budget_eta(squares[~inside], self.k, float(np.sum(squares[inside])), ball)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.penalties.base import SMALLEST, Pattern, Penalty, check_parameter, taken
+from sparsebounds.penalties.groups import SINGLE, Groups
 from sparsebounds.penalties.multipliers import best_eta
 
 
@@ -30,6 +31,8 @@ class L0Ridge(Penalty):
     inside: Any = None
     outside: Any = None
     positive: Any = None
+    groups: Groups = SINGLE
+    """Where these are not single, l0 stands at the first column of each, and 0 elsewhere."""
 
     _one_slope = False
 
@@ -44,7 +47,7 @@ class L0Ridge(Penalty):
 
     def costs(self, w: Vector) -> Vector:
         """What each feature costs, for an allowed w; h(w) is their sum."""
-        return self._costs(self.root * np.abs(w))
+        return self._costs(self.lengths(w))
 
     def price(self, u: Vector) -> float:
         return float(np.sum(self.l0 * u))
@@ -52,7 +55,7 @@ class L0Ridge(Penalty):
     def patterns(self, q: Vector, step: Vector) -> Iterator[Pattern]:
         """`pattern` for each row of q; `inside` and `outside` may have rows too."""
         inside = np.broadcast_to(self.inside, q.shape)
-        yield from map(self._piece, q, self._landed(q, step), inside)
+        yield from map(self._piece, *self._landed(q, step), inside)
 
     def gains(self, s: Vector) -> Vector:
         gains: Vector = super().gains(s) - self.l0
@@ -63,7 +66,7 @@ class L0Ridge(Penalty):
         return float(np.sum(np.where(self.inside, gains, np.maximum(gains, 0.0))))
 
     def multiplier(self, s: Vector, ball: float) -> float:
-        squares = np.square(self.reach(s))
+        squares = self.groups.gather(np.square(self.reach(s)))
         inside = np.broadcast_to(self.inside, squares.shape)
         prices = np.broadcast_to(self.l0, squares.shape)[~inside]
         return best_eta(squares[~inside], prices, float(np.sum(squares[inside])), ball)
@@ -87,4 +90,4 @@ class L0Ridge(Penalty):
         return u
 
     def _line(self, pull: Vector, active: Index, full: int) -> tuple[Vector, Vector | None, float]:
-        return taken(self.beta, active) * pull, None, math.inf
+        return taken(self.groups.spread(self.beta), active) * pull, None, math.inf

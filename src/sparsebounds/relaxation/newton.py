@@ -1,7 +1,7 @@
 """Semismooth Newton on the working set: min f(w, b) + h(w).
 
 At w, a proximal step in the metric of f''s diagonal tells which piece of h to expect: zero,
-linear or quadratic, coordinate by coordinate. On that piece the problem is smooth; its Newton
+linear or quadratic, group by group. On that piece the problem is smooth; its Newton
 point is the next iterate if it goes down, else an exact search along the segment finds the best
 point on it, at a zero of some coordinate if need be. A proximal term eps diag(f'') keeps the
 system regular (duplicate columns, linear pieces) and grows when steps are short. Once the piece is
@@ -19,7 +19,7 @@ from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.penalties import Pattern, Penalty, Slopes
+from sparsebounds.penalties import Groups, Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 
 FLAT_INTERCEPT = 1e-10
@@ -202,13 +202,17 @@ def newton_point(
         direction = np.zeros(len(right))
         direction[:count] = pattern.direction
         matrix = blas.dsyr(1.0 / pattern.share, direction, lower=1, a=matrix, overwrite_a=1)
-        diagonal = np.einsum("ii->i", matrix)
+    for places, block in pattern.blocks:
+        matrix[places[:, :, None], places[:, None, :]] += block
+    diagonal = np.einsum("ii->i", matrix)
     # Unit diagonal: columns of any scale are alike to the factorisation.
     scale = 1.0 / np.sqrt(np.maximum(np.abs(diagonal), 1e-300))
     matrix *= scale
     matrix *= scale[:, None]
     right *= scale
-    solution = _with_signs(matrix, right, pattern.sign) if len(right) else np.zeros(0)
+    asked = np.zeros(len(right))
+    asked[:count] = pattern.sign * scale[:count]
+    solution = _with_signs(matrix, right, asked, pattern.groups) if len(right) else np.zeros(0)
     if solution is None:
         return None
     solution *= scale
@@ -217,15 +221,20 @@ def newton_point(
     return w, float(solution[-1]) if smooth.has_intercept else point.b
 
 
-def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
-    """The solution without the coordinates that contradict their sign, in a few exchanges."""
-    solution, asked = np.zeros(len(right)), np.zeros(len(right))
-    asked[: len(sign)] = sign
+def _with_signs(matrix: Vector, right: Vector, asked: Vector, groups: Groups) -> Vector | None:
+    """The solution without the groups that contradict their direction, in a few exchanges."""
+    solution = np.zeros(len(right))
     kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
     factor, whole, failed = lapack.dposv(matrix, right, lower=1)
     inner = whole
     for _ in range(EXCHANGES):
-        wrong = inner * asked[kept] < 0.0
+        along = inner * asked[kept]
+        if not groups.single:
+            every = np.zeros(len(right))
+            every[kept] = along
+            every[: groups.size] = groups.spread(groups.gather(every[: groups.size]))
+            along = every[kept]
+        wrong = along < 0.0
         if failed or not wrong.any():
             break
         out |= wrong
@@ -269,6 +278,7 @@ def _line_search(
 ) -> float:
     """The length in [0, 1] that minimises f + h on the segment, kinks of h at zeros included."""
     step, along = end.w - point.w, smooth.along(point, end)
+    size = penalty.lengths(step)
     # Zeros of the moving coordinates, where h has a kink; others are smooth to first order.
     moving = (point.w != 0.0) & (np.sign(end.w) == -np.sign(point.w))
     kinks = np.sort(point.w[moving] / -step[moving])
@@ -276,8 +286,9 @@ def _line_search(
     def derivative(t: float, w: Vector, side: float) -> float:
         """One-sided derivative (side -1 or +1) of f + h at the point w of parameter t."""
         at = penalty.slopes(w)
-        kink = np.where(w == 0.0, at.threshold * np.abs(step) * side, 0.0)
-        return along(t) + float(at.gradient @ step) + float(np.sum(kink))
+        leaving = (at.kink > 0.0) & (size > 0.0)
+        kink = float(at.kink[leaving] @ size[leaving]) * side
+        return along(t) + float(at.gradient @ step) + kink
 
     if derivative(0.0, point.w, 1.0) >= 0.0:
         return 0.0

@@ -80,7 +80,7 @@ def region_at(
 
 def _shares(program: Program, point: DualPoint) -> Vector:
     """s_j: large where it is clear whether a good model has the feature."""
-    q = np.square(point.reach) / (2.0 * program.ridges)
+    q = program.groups.gather(np.square(point.reach) / (2.0 * program.ridges))
     price = program.prices
     if program.k is not None:
         free = np.sort(q[program.free])[::-1]
@@ -88,4 +88,4 @@ def _shares(program: Program, point: DualPoint) -> Vector:
         price = np.where(program.free, np.mean(last) if program.k < len(free) else 0.0, 0.0)
     more, less = np.maximum(q, price), np.minimum(q, price)
     share = SURE * (1.0 - less / np.maximum(more, 1e-300))
-    return np.clip(share, LEAST, MOST)
+    return np.clip(program.groups.spread(share), LEAST, MOST)

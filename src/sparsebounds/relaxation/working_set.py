@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.penalties import level_set
@@ -181,7 +181,7 @@ class WorkingSet:
         return f"{MOST_ROUNDS} working sets were not enough"
 
     def _solve(self, accuracy: float) -> tuple[_State, float | Vector, Vector]:
-        """Solve on the working set: a relaxed point, each feature's threshold, and z.
+        """Solve on the working set: a relaxed point, the strength that keeps features at 0, and z.
 
         z are the predictions whose gradient is the dual vector: those of the Lagrangian's
         minimiser, which for the ball is the relaxed point before it is scaled into the ball.
@@ -198,7 +198,7 @@ class WorkingSet:
                 self.smooth, penalty, start, accuracy, self.scale, worth=worth, deadline=deadline
             )
             self.steps += solved.steps
-            root = self._root
+            root = self._root if isinstance(self._root, float) else 1.0
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
         else:
             start, penalty = self.smooth.at(w, self.b), program.penalty(self.index, 1.0)
@@ -282,47 +282,51 @@ class WorkingSet:
                 self._strength(reach), program.k + int(np.count_nonzero(program.always))
             )
         elif program.ball is None:
-            gains = reach > self._root * np.sqrt(2.0 * self._prices)
+            root = self._root if isinstance(self._root, float) else 1.0
+            gains = self._strength(reach) > root * np.sqrt(2.0 * self._prices)
         else:
             gains = reach > 0.0
-        return np.flatnonzero(gains | program.always)
+        return np.flatnonzero(program.groups.held(gains | program.always))
 
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
         program = self.program
-        support = np.flatnonzero(self.w)
-        count = max(self._batch, 2 * (program.k or 0), 2 * len(support)) - len(self.index)
-        first = np.setdiff1d(np.flatnonzero((self.w != 0) | program.always), self.index)
+        support, size = np.flatnonzero(self.w), program.groups.largest
+        count = max(self._batch // size, 2 * (program.k or 0), 2 * len(support) // size)
+        count -= len(self.index) // size
+        held = program.groups.held((self.w != 0) | program.always)
+        first = np.setdiff1d(np.flatnonzero(held), self.index)
         if count <= 0:
             return first
         taken = np.concatenate((first, self.index))
-        strong, _ = level_set(self._strength(self.last.reach), count + len(taken))
-        return np.concatenate((first, self._best(np.flatnonzero(strong), taken, count)))
+        strength = self._strength(self.last.reach)
+        strong, _ = level_set(strength, count + len(taken))
+        return np.concatenate((first, self._best(strength, strong, taken, count)))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
-        """Features outside the working set whose score exceeds what keeps them at zero."""
-        above = np.flatnonzero(self.last.reach > threshold)
-        return self._best(above, self.index, max(self._batch, support))
+        """Features outside the working set whose strength exceeds what keeps them at zero."""
+        strength = self._strength(self.last.reach)
+        count = max(self._batch, support) // self.program.groups.largest
+        return self._best(strength, strength > threshold, self.index, max(count, 1))
 
-    def _strength(self, reach: Vector, features: Index | None = None) -> Vector:
-        """reach_j / sqrt(ridge_j), or what is in proportion to it."""
-        if isinstance(self._root, float):
-            return reach
-        return reach / (self._root if features is None else self._root[features])
+    def _strength(self, reach: Vector) -> Vector:
+        """reach_j / sqrt(ridge_j), or what is in proportion to it; of a group, the length."""
+        strength = reach if isinstance(self._root, float) else reach / self._root
+        groups = self.program.groups
+        return strength if groups.single else np.sqrt(groups.gather(np.square(strength)))
 
-    def _best(self, among: Index, taken: Index, count: int) -> Index:
-        """The `count` features of largest reach_j / sqrt(ridge_j), in order of position.
+    def _best(self, strength: Vector, among: Mask, taken: Index, count: int) -> Index:
+        """The columns of the `count` strongest groups, in order of position.
 
-        `among` are those in question, in order; left out are those that may not, or need not, be
-        added.
+        `among` are those in question; left out are those that may not, or need not, be added.
         """
-        free = self.program.free[among] if self.program.k == 0 else np.zeros(len(among), np.bool_)
-        among = np.setdiff1d(among[~free], taken, assume_unique=True)
-        strength = self._strength(self.last.reach[among], among)
-        among, strength = among[strength > 0.0], strength[strength > 0.0]
-        if len(among) > count:
-            among = np.sort(among[np.argpartition(-strength, count)[:count]])
-        return among
+        some = np.flatnonzero(among)
+        free = self.program.free[some] if self.program.k == 0 else np.zeros(len(some), np.bool_)
+        some = np.setdiff1d(some[~free], taken, assume_unique=True)
+        some = some[strength[some] > 0.0]
+        if len(some) > count:
+            some = np.sort(some[np.argpartition(-strength[some], count)[:count]])
+        return self.program.groups.whole(some)
 
     def _admissible(self, w: Vector) -> Vector:
         w = np.where(self.program.never, 0.0, w)

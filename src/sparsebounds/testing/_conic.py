@@ -1,7 +1,7 @@
 """The relaxation p** in conic form, solved by CVXPY: an independent referee for `relax`.
 
 min F(Xw + b) + sum_i ridge_i/2 t_i + l0_i u_i  over  w_i^2 <= t_i u_i, 0 <= u <= 1, with
-sum u <= k, or sum t <= ball. Columns are scaled to unit curvature for the solver, w with them.
+sum u <= k, or sum t <= ball; features of one group share one u. Columns are scaled to unit curvature for the solver, w with them.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
         constraints.append(w[program.never] == 0)
     if program.positive.any():
         constraints.append(w[program.positive] >= 0)
+    if program.groups.leaders is not None:
+        share = cp.multiply(u, 1.0 / widen)
+        constraints.append(share == share[program.groups.leaders])
     free = program.free.astype(float)
     objective = _data_term(cp, program, z)
     if program.l0 is None:

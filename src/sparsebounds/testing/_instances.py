@@ -19,12 +19,14 @@ def random_program(
     fit_intercept: bool = False,
     most_rows: int = 8,
     most_columns: int = 5,
+    grouped: bool = False,
 ) -> Program:
     """A program of at most 8 rows and 5 columns, decided by the seed.
 
     Among them: tied, duplicated (with a sign), zero and constant columns, rank one, columns
     from 1e-8 to 1e8, a constant response, separable classes, a single row or column, k = 0 and
-    k > m, vectors of ridge and l0, weights (0 too), offsets, signs, always and never.
+    k > m, vectors of ridge and l0, weights (0 too), offsets, signs, always and never. `grouped`
+    puts columns into groups of one to several.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2 if fit_intercept else 1, most_rows + 1))
@@ -56,6 +58,11 @@ def random_program(
         kind = rng.integers(0, 4, size=m)
         options["always"], options["never"] = np.flatnonzero(kind == 1), np.flatnonzero(kind == 2)
     options["standardize"] = bool(rng.random() < 0.2)
+    if grouped:
+        options["groups"] = rng.integers(0, max(1, m // 2) + 1, size=m).tolist()
+        if np.ndim(options.get("l0", 0.0)):
+            count = len(set(options["groups"]))
+            options["l0"] = price * rng.integers(0, 4, size=count)
     return Program(X, y, **options)
 
 

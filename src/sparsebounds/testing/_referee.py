@@ -54,10 +54,18 @@ def brute_force(program: Program) -> Optimum:
     kept = _subsets(always) if program.positive[always].any() else [tuple(always.tolist())]
     for base in kept:
         for chosen in _subsets(free, most):
-            candidate = _on_support(program, solutions, tuple(sorted(base + chosen)))
-            if candidate.value < best.value:
-                best = candidate
+            for columns in _columns(program, chosen):
+                candidate = _on_support(program, solutions, tuple(sorted(base + columns)))
+                if candidate.value < best.value:
+                    best = candidate
     return best
+
+
+def _columns(program: Program, chosen: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The columns of the groups chosen; with signs, all subsets of them."""
+    whole = program.groups.whole(np.array(chosen, dtype=np.int64))
+    grouped = len(whole) > len(chosen) and program.positive[whole].any()
+    return _subsets(whole) if grouped else [tuple(whole.tolist())]
 
 
 def _subsets(items: Index, most: int | None = None) -> list[tuple[int, ...]]:

@@ -1,0 +1,125 @@
+"""Groups: columns that are in a model together or not at all.
+
+A group is known by its first column, its leader. What there is one number per group of (a length, a
+gain, a price) stands at the leader's place in a vector of one number per column, and 0 stands at
+the others': sums over features are then sums over groups, and where every column is a group of its
+own nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Mask, Vector
+
+
+class Groups:
+    """A partition of columns: `leaders` has the first column of each one's group; None: single."""
+
+    def __init__(self, leaders: Index | None = None) -> None:
+        if leaders is not None and np.array_equal(leaders, np.arange(len(leaders))):
+            leaders = None
+        self.leaders = leaders
+
+    @property
+    def single(self) -> bool:
+        """Whether every column is a group of its own."""
+        return self.leaders is None
+
+    @property
+    def size(self) -> int:
+        """The number of columns, where they are not all single."""
+        return 0 if self.leaders is None else len(self.leaders)
+
+    @cached_property
+    def lead(self) -> Any:
+        """Which columns lead a group: a mask, or True for all."""
+        if self.leaders is None:
+            return np.True_
+        return self.leaders == np.arange(len(self.leaders))
+
+    @cached_property
+    def heads(self) -> Index:
+        """The columns that lead a group, where not all do."""
+        return np.flatnonzero(self.lead)
+
+    @cached_property
+    def _order(self) -> tuple[Index | slice, Index]:
+        """(order, starts): the columns group by group, and where groups start."""
+        assert self.leaders is not None
+        order = np.argsort(self.leaders, kind="stable")
+        starts = np.searchsorted(self.leaders[order], self.heads)
+        in_order = np.array_equal(order, np.arange(len(order)))
+        return slice(None) if in_order else order, starts
+
+    @cached_property
+    def alone(self) -> Any:
+        """Which columns are a group of their own."""
+        if self.leaders is None:
+            return np.True_
+        return np.bincount(self.leaders, minlength=len(self.leaders))[self.leaders] == 1
+
+    @cached_property
+    def largest(self) -> int:
+        """The number of columns of the largest group."""
+        if self.leaders is None:
+            return 1
+        return int(np.max(np.bincount(self.leaders), initial=1))
+
+    def gather(self, values: Vector) -> Vector:
+        """The sum of each group, at its leader; 0 elsewhere. Columns are the last axis."""
+        if self.leaders is None:
+            return values
+        order, starts = self._order
+        found = np.zeros_like(values)
+        if len(starts):
+            found[..., self.heads] = np.add.reduceat(values[..., order], starts, axis=-1)
+        return found
+
+    def spread(self, values: Any) -> Any:
+        """The leader's number for each column of its group."""
+        if self.leaders is None or not np.ndim(values):
+            return values
+        return values[..., self.leaders]
+
+    def whole(self, features: Index) -> Index:
+        """All columns of the groups that some features belong to, in order."""
+        if self.leaders is None:
+            return features
+        taken = np.zeros(len(self.leaders), dtype=np.bool_)
+        taken[features] = True
+        return np.flatnonzero(self.held(taken))
+
+    def held(self, features: Mask) -> Mask:
+        """Which columns belong to the groups of some features, given as a mask."""
+        if self.leaders is None:
+            return np.asarray(features)
+        taken = np.zeros(len(self.leaders), dtype=np.bool_)
+        taken[self.leaders[features]] = True
+        return np.asarray(taken[self.leaders])
+
+    def by_size(self, features: Mask) -> Iterator[Index]:
+        """Some features, a row per group, for one number of features per group after the other."""
+        if self.leaders is None:
+            return
+        places = np.flatnonzero(features)
+        places = places[np.argsort(self.leaders[places], kind="stable")]
+        _, starts, counts = np.unique(self.leaders[places], return_index=True, return_counts=True)
+        for size in np.unique(counts):
+            yield places[starts[counts == size, None] + np.arange(size)]
+
+    def part(self, columns: Index | slice) -> Groups:
+        """The groups of some columns, which are whole groups with their leaders first."""
+        if self.leaders is None:
+            return self
+        own = self.leaders[columns]
+        _, first, place = np.unique(own, return_index=True, return_inverse=True)
+        return Groups(first[place])
+
+
+SINGLE = Groups()
+"""Every column is a group of its own."""
