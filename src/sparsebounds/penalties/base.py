@@ -54,7 +54,7 @@ class Pattern:
 
     active: Index
     sign: Vector
-    """The sign each coordinate has on this piece; 0: either. In a group, the direction d."""
+    """The sign each coordinate has on this piece; 0: either, as in a group of several."""
 
     ridge: Vector
     """ridge_i/u on the quadratic part, and on the linear part of groups; 0 for single features."""
@@ -70,8 +70,6 @@ class Pattern:
     blocks: tuple[tuple[Index, Vector], ...] = ()
     """(places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest."""
 
-    groups: Groups = SINGLE
-    """Those of the active features."""
 
 
 class Penalty(ABC):
@@ -194,7 +192,7 @@ class Penalty(ABC):
                 )
                 if np.all(np.abs(u - before) <= SAME * u):
                     break
-            u = groups.spread(u)
+            u = np.where(self.inside, 1.0, groups.spread(u))
             q = q * (u / (u + shift))
         u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
@@ -214,15 +212,16 @@ class Penalty(ABC):
         groups, bend = self.groups.part(active), 1.0 / u[active]
         t = np.sqrt(groups.spread(groups.gather(ridge * np.square(q[active]))))
         # The gradient of the length of a group.
-        sign = np.where(held, 0.0, ridge * q[active] / np.where(t > 0.0, t, 1.0))
-        pull, cone = np.where(full, 0.0, sign), ~full & ~groups.alone
+        pull = np.where(full, 0.0, ridge * q[active] / np.where(t > 0.0, t, 1.0))
+        either = ~taken(self.positive, active) & (held | ~groups.alone)
+        sign, cone = np.where(either, 0.0, np.sign(q[active])), ~full & ~groups.alone
         line = self._line(pull, active, int(np.count_nonzero(full & ~held & groups.lead)))
         blocks = tuple(
             (places, -bend[places[:, :1, None]] * pull[places][:, :, None] * pull[places][:, None])
             for places in groups.by_size(cone)
         )
         ridge = np.where(full | cone, ridge * bend, 0.0)
-        return Pattern(active, sign, ridge, *line, blocks, groups)
+        return Pattern(active, sign, ridge, *line, blocks)
 
     def allows(self, w: Vector) -> bool:
         """Whether w is zero outside and nonnegative where asked."""

@@ -19,7 +19,7 @@ from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.penalties import Groups, Pattern, Penalty, Slopes
+from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 
 FLAT_INTERCEPT = 1e-10
@@ -210,9 +210,7 @@ def newton_point(
     matrix *= scale
     matrix *= scale[:, None]
     right *= scale
-    asked = np.zeros(len(right))
-    asked[:count] = pattern.sign * scale[:count]
-    solution = _with_signs(matrix, right, asked, pattern.groups) if len(right) else np.zeros(0)
+    solution = _with_signs(matrix, right, pattern.sign) if len(right) else np.zeros(0)
     if solution is None:
         return None
     solution *= scale
@@ -221,20 +219,15 @@ def newton_point(
     return w, float(solution[-1]) if smooth.has_intercept else point.b
 
 
-def _with_signs(matrix: Vector, right: Vector, asked: Vector, groups: Groups) -> Vector | None:
-    """The solution without the groups that contradict their direction, in a few exchanges."""
-    solution = np.zeros(len(right))
+def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
+    """The solution without the coordinates that contradict their sign, in a few exchanges."""
+    solution, asked = np.zeros(len(right)), np.zeros(len(right))
+    asked[: len(sign)] = sign
     kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
     factor, whole, failed = lapack.dposv(matrix, right, lower=1)
     inner = whole
     for _ in range(EXCHANGES):
-        along = inner * asked[kept]
-        if not groups.single:
-            every = np.zeros(len(right))
-            every[kept] = along
-            every[: groups.size] = groups.spread(groups.gather(every[: groups.size]))
-            along = every[kept]
-        wrong = along < 0.0
+        wrong = inner * asked[kept] < 0.0
         if failed or not wrong.any():
             break
         out |= wrong
