@@ -171,7 +171,8 @@ class Program:
     @property
     def free(self) -> Mask:
         """Groups the problem chooses among, by their first columns: neither always nor never."""
-        return self.groups.lead & ~(self.always | self.never)
+        chosen: Mask = self.groups.lead & ~(self.always | self.never)
+        return chosen
 
     def penalty(
         self,

@@ -69,7 +69,7 @@ def kink(penalty: Penalty, w: np.ndarray) -> np.ndarray:
     if budget_of(penalty) and np.count_nonzero(used) == budget_of(penalty):
         root = np.sqrt(penalty.ridge)
         return np.where(penalty.inside, 0.0, root * np.min((root * np.abs(w))[used]))
-    return penalty.slopes(w).threshold
+    return penalty.slopes(w).kink * penalty.root
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,7 +93,7 @@ def test_the_value_is_proved_from_both_sides(kind: str) -> None:
         assert np.isfinite(penalty.cost(u))
         assert cost(penalty, w, u) == pytest.approx(at.value, rel=1e-12, abs=1e-15)
         # A zero may have any slope up to its threshold; where a sign is asked, down to -infinity.
-        loose = np.where(np.isfinite(at.threshold), at.threshold, 7.0)
+        loose = np.where(np.isfinite(at.kink), at.kink, 7.0) * penalty.root
         for share in (0.0, 0.6, 1.0, -1.0):
             s = np.where(w != 0.0, at.gradient, share * loose)
             s = np.where((w == 0.0) & penalty.positive & (share < 0.0), -50.0, s)
@@ -114,7 +114,7 @@ def test_slopes_are_derivatives(kind: str) -> None:
         if budget_of(penalty) == 0:
             w[~penalty.inside] = 0.0
         at, kinks = penalty.slopes(w), kink(penalty, w)
-        assert np.all(at.threshold <= kinks)
+        assert np.all(at.kink * penalty.root <= kinks)
         for i in range(M):
             unit = np.zeros(M)
             unit[i] = step
@@ -135,14 +135,14 @@ def test_the_budget_decides_the_slope() -> None:
     ridge = np.array([2.0, 3.0, 4.0])
     none = KRidge(0, ridge, inside)
     assert none.slopes(w).value == pytest.approx(1.0)
-    assert np.array_equal(none.slopes(w).threshold, [0.0, np.inf, np.inf])
+    assert np.array_equal(none.slopes(w).kink, [0.0, np.inf, np.inf])
     assert np.array_equal(none.weights(w), [1.0, 0.0, 0.0])
     assert np.array_equal(none.pattern(np.ones(3), np.ones(3)).active, [0])
     enough = KRidge(2, ridge, inside)
     full = np.array([1.0, -2.0, 0.5])
     assert enough.slopes(full).value == pytest.approx(0.5 * float(ridge @ full**2))
     assert enough.slopes(full).gradient == pytest.approx(ridge * full)
-    assert np.array_equal(enough.slopes(w).threshold, np.zeros(3))
+    assert np.array_equal(enough.slopes(w).kink, np.zeros(3))
 
 
 def smooth_piece(penalty: Penalty, pattern: Pattern, w: np.ndarray) -> np.ndarray:

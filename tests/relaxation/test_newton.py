@@ -157,7 +157,7 @@ def check_optimal(part: Smooth, penalty: Penalty, found: NewtonResult) -> None:
     push = np.where(penalty.positive, -point.gradient, np.abs(point.gradient))[w == 0.0]
     budget = penalty.k if isinstance(penalty, KRidge) else None
     if budget is None or np.count_nonzero(w[~penalty.inside]) != budget:
-        assert np.all(push <= at.threshold[w == 0.0] + small)
+        assert np.all(push <= (at.kink * penalty.root)[w == 0.0] + small)
     assert abs(point.slope) <= small
 
 

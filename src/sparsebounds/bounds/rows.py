@@ -104,7 +104,8 @@ class RowBounds:
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
-        return isinstance(program.loss, Truncated) and program.matrix.elementwise
+        known = isinstance(program.loss, Truncated) and program.matrix.elementwise
+        return known and program.groups.single
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""

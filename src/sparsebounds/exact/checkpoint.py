@@ -90,7 +90,7 @@ class Checkpoint:
     def _state(self, arrays: dict[str, Any]) -> SearchState:
         """The state in a file's arrays; an error where they are not one."""
         tree = tree_from(arrays, self.program)
-        flaw = tree.flaw(self.program.free, self.program.always)
+        flaw = tree.flaw(~self.program.never, self.program.always)
         if flaw:
             raise ValueError(flaw)
         reduced, minorant = tree.reduced(self.program), tree.minorant

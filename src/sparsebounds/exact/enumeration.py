@@ -140,6 +140,7 @@ class Enumeration(BranchAndBound):
             inside, outside = bounds.outside >= cutoff, bounds.inside >= cutoff
         live = (bounds.lower < cutoff) & ~np.any(inside & outside, axis=1)
         state = np.where(inside, 1, np.where(outside, -1, state)).astype(np.int8)
+        state = self.program.groups.spread(state)
         state, possible = self._within_budget(state)
         live, decided = live & possible, np.all(state != 0, axis=1)
         for row in np.flatnonzero(live & decided):
@@ -185,7 +186,8 @@ class Enumeration(BranchAndBound):
         if model.value < self.incumbent.value:
             self.incumbent = model
         # Where a coefficient is 0 the support is a smaller one, and has a node of its own.
-        if lower < self.cutoff and np.all(matters(self.part, model)[chosen]):
+        used = self.part.groups.held(matters(self.part, model))
+        if lower < self.cutoff and np.all(used[chosen]):
             self.found[tuple(chosen.tolist())] = Found(model, based(self.base, lower))
 
     def _own_bound(self, model: Model, state: States) -> float:

@@ -136,7 +136,10 @@ def _at_level(
 
     `bend` are the curvatures of another level.
     """
-    kept = np.union1d(features_left(program, relaxed.point, level), np.flatnonzero(relaxed.w))
+    kept = np.union1d(
+        features_left(program, relaxed.point, level),
+        program.groups.whole(np.flatnonzero(relaxed.w)),
+    )
     if not level > relaxed.lower or not _affordable(program, len(kept), REGIONS, deadline):
         return None
     part, t = program.restricted(kept), relaxed.point.t

@@ -58,15 +58,15 @@ def refit(
     columns: Vector | None = None,
     near: Model | None = None,
 ) -> Model:
-    """The best model on a support (always-in features are added to it).
+    """The best model on a support (always-in features, and the rest of its groups, are added).
 
     `columns` are program.matrix.columns(support) where they are at hand; `near` is a model to
     start from (ridge forms).
     """
     extra = np.setdiff1d(np.flatnonzero(program.always), support)
-    if columns is None or len(extra):
-        support = np.union1d(support, extra).astype(np.int64)
-        columns = program.matrix.columns(support)
+    whole = program.groups.whole(np.union1d(support, extra).astype(np.int64))
+    if columns is None or len(whole) > len(support):
+        support, columns = whole, program.matrix.columns(whole)
     if not program.loss.convex:
         return local_refit(program, support, columns)
     smooth = smooth_part(program)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
+
+Spread = TypeVar("Spread")
 
 
 class Groups:
@@ -80,11 +82,12 @@ class Groups:
             found[..., self.heads] = np.add.reduceat(values[..., order], starts, axis=-1)
         return found
 
-    def spread(self, values: Any) -> Any:
-        """The leader's number for each column of its group."""
-        if self.leaders is None or not np.ndim(values):
+    def spread(self, values: Spread) -> Spread:
+        """The leader's number for each column of its group; one number for all stays."""
+        if self.leaders is None or not isinstance(values, np.ndarray):
             return values
-        return values[..., self.leaders]
+        found: Any = values[..., self.leaders]
+        return cast(Spread, found)
 
     def whole(self, features: Index) -> Index:
         """All columns of the groups that some features belong to, in order."""

@@ -79,7 +79,9 @@ def _check_value(penalty: Penalty, w: Vector, rng: np.random.Generator) -> None:
         return
     slopes = penalty.slopes(w)
     _require(_close(slopes.value, h), "the slopes should have the value h(w)")
-    kinks = np.fmin(slopes.threshold, 1e6) * rng.uniform(-1.0, 1.0, len(w))
+    groups, some = penalty.groups, rng.uniform(-1.0, 1.0, len(w))
+    length = np.sqrt(groups.spread(groups.gather(np.square(some))))
+    kinks = groups.spread(np.fmin(slopes.kink, 1e6)) * penalty.root * some / np.fmax(length, 1.0)
     s = np.where(w == 0.0, kinks, slopes.gradient)
     s = np.where(penalty.positive & (w == 0.0), -np.abs(s), s)
     _require(
@@ -94,6 +96,7 @@ def _check_value(penalty: Penalty, w: Vector, rng: np.random.Generator) -> None:
     for share in (0.1, 0.5, 1.0):
         other = u.copy()
         other[free] = (1.0 - share) * u[free] + share * rng.permutation(u[free])
+        other = groups.spread(other)
         lower = _perspective(penalty, w, other) + penalty.cost(other)
         _require(lower >= h - _TOLERANCE * (1.0 + abs(h)), "no other u should be below h(w)")
 
