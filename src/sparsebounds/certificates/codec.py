@@ -146,6 +146,8 @@ def _stated(problem: Problem) -> dict[str, Any]:
         value = getattr(problem, field.name)
         if field.name == "standardize":
             document |= zip(("center", "scale"), map(_packed, value or (None, None)), strict=True)
+        elif field.name in ("groups", "group_names"):
+            document |= {field.name: list(map(_plain, value))} if len(value) else {}
         elif field.default is MISSING or value != field.default:
             document[field.name] = _packed(value)
     return document
@@ -167,7 +169,7 @@ READ: dict[Any, Callable[[Reader, str, int], Any]] = {
 }
 """How a field of a problem is read, by its type."""
 
-BY_HAND = {"loss_parameters", "standardize"}
+BY_HAND = {"loss_parameters", "standardize", "groups", "group_names"}
 """The others, which `_problem` reads itself."""
 
 if unknown := {name for name, kind in KINDS.items() if kind not in READ} - BY_HAND:
@@ -184,7 +186,13 @@ def _problem(reader: Reader, m: int) -> Problem:
     found: dict[str, Any] = {
         "loss_parameters": {key: parameters.number(key) for key in parameters.content},
         "standardize": None if pair[0] is None else tuple(pair),
+        "groups": _groups(reader, m),
+        "group_names": (),
     }
+    if "group_names" in reader.content:
+        found["group_names"] = tuple(one.text("") for one in reader.items("group_names"))
+        if len(found["group_names"]) != len(np.unique(found["groups"])):
+            raise CertificateError("problem.group_names must have one name per group.")
     for field in fields(Problem):
         absent = field.default is not MISSING and field.name not in reader.content
         if field.name not in found and not absent:
@@ -192,6 +200,18 @@ def _problem(reader: Reader, m: int) -> Problem:
     problem = Problem(**found)
     _check_problem(problem)
     return problem
+
+
+def _groups(reader: Reader, m: int) -> Index:
+    """The first column of each column's group; empty where the file says nothing of groups."""
+    if "groups" not in reader.content:
+        return np.zeros(0, dtype=np.int64)
+    groups, places = reader.integers("groups", 0, m - 1), np.arange(m)
+    if len(groups) != m or np.any(groups > places) or np.any(groups[groups] != groups):
+        raise CertificateError("problem.groups must name the first column of each column's group.")
+    if np.all(groups == places):
+        raise CertificateError("problem.groups must be left out where every column stands alone.")
+    return groups
 
 
 def _check_problem(problem: Problem) -> None:
@@ -209,6 +229,11 @@ def _check_problem(problem: Problem) -> None:
         raise CertificateError("problem.scale must be greater than 0.")
     if np.intersect1d(problem.always, problem.never).size:
         raise CertificateError("problem.always and problem.never must not overlap.")
+    if len(problem.groups):
+        for name in ("always", "never"):
+            held = getattr(problem, name)
+            if len(problem.partition.whole(held)) > len(held):
+                raise CertificateError(f"problem.{name} must hold whole groups.")
 
 
 def _leaf(reader: Reader, m: int, duals: int) -> Leaf:
@@ -218,6 +243,10 @@ def _leaf(reader: Reader, m: int, duals: int) -> Leaf:
     high = None if reader.get("high") is None else reader.integer("high", 0)
     node = Node(inside, outside, reader.integer("low", 0), high)
     return Leaf(node, reader.integer("dual", 0, duals - 1))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else int(value)
 
 
 def _packed(value: Any) -> Any:

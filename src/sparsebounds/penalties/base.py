@@ -71,7 +71,6 @@ class Pattern:
     """(places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest."""
 
 
-
 class Penalty(ABC):
     """A convex penalty on w with the features inside and outside the support told."""
 
@@ -179,7 +178,11 @@ class Penalty(ABC):
         if self.groups.single:
             u = self._landing(t, shift)
         else:
-            groups, u, leads = self.groups, np.ones_like(q), np.broadcast_to(self.groups.lead, q.shape)
+            groups, u, leads = (
+                self.groups,
+                np.ones_like(q),
+                np.broadcast_to(self.groups.lead, q.shape),
+            )
             for _ in range(MOST_TANGENTS):
                 part = groups.spread(u) + shift
                 squares = np.square(t / part)
@@ -187,8 +190,11 @@ class Penalty(ABC):
                 some = total > 0.0
                 # N^2 / sum of squares/part: the slope's length is a mean of part.
                 mean = total / np.where(some, groups.gather(squares / part), 1.0)
-                before, u = u, self._landing(
-                    np.sqrt(total) * mean, np.where(some, np.maximum(mean - u, SMALLEST), 1.0)
+                before, u = (
+                    u,
+                    self._landing(
+                        np.sqrt(total) * mean, np.where(some, np.maximum(mean - u, SMALLEST), 1.0)
+                    ),
                 )
                 if np.all(np.abs(u - before) <= SAME * u):
                     break

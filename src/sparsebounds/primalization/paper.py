@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from sparsebounds._support.array import Vector
 from sparsebounds.primalization.centred import centred
-from sparsebounds.primalization.ties import TiedPoint
+from sparsebounds.primalization.ties import TiedPoint, images_of
 from sparsebounds.primalization.vertex import basis
 
 FEASIBLE = 1e-9
@@ -36,23 +36,26 @@ def paper_points(
 ) -> Iterator[tuple[Vector, float] | None]:
     """For each random objective the primalized (w, b); None where the solver found no vertex."""
     program = point.program
-    support = np.flatnonzero((point.w != 0.0) & program.free)
-    u, v = point.u[support], point.w[support] / point.u[support]
+    chosen = np.flatnonzero((point.w != 0.0) & program.groups.held(program.free))
+    v = point.w[chosen] / point.u[chosen]
+    support, images = images_of(program, chosen, program.matrix.columns(chosen), v)
+    squares = np.zeros(program.m)
+    squares[chosen] = np.square(v) * (1.0 if program.ball is not None else program.ridges[chosen])
+    u, size = point.u[support], program.groups.gather(squares)[support]
     largest = float(np.max(u))
-    part = centred(program, program.matrix.columns(support))
-    lengths, means = part.lengths * np.abs(v), part.means * v
-    found = basis(part.columns * v, lengths)
+    part = centred(program, images)
+    found = basis(part.columns, part.lengths)
     same = np.empty((found.rank, len(support)))
-    same[:, found.order] = found.rows * lengths[found.order]
+    same[:, found.order] = found.rows * part.lengths[found.order]
     limits, most = np.zeros((0, len(support))), np.zeros(0)
     if program.k is not None:
         limits, most = np.ones((1, len(support))), np.array([float(program.k)])
     if program.ball is None or program.l0 is not None:
-        ridge = 0.0 if program.ball is not None else 0.5 * program.ridges[support] * v**2
+        ridge = 0.0 if program.ball is not None else 0.5 * size
         same = np.vstack((same, program.prices[support] + ridge))
     if program.ball is not None:
         room = program.ball - float(np.sum(point.w[program.always] ** 2))
-        limits, most = np.vstack((limits, v**2)), np.append(most, room)
+        limits, most = np.vstack((limits, size)), np.append(most, room)
     same, right = _unit(same, same @ u)
     # The point itself is feasible, up to its rounding.
     limits, most = _unit(limits, np.maximum(most, limits @ u))
@@ -71,10 +74,11 @@ def paper_points(
         if solved.status != 0 or solved.x is None:
             yield None
             continue
-        chosen = _cleaned(solved.x, same, right / largest, 1.0 / largest) * largest
-        w = point.w.copy()
-        w[support] = chosen * v
-        yield w, point.b - float(means @ (chosen - u))
+        found_u = _cleaned(solved.x, same, right / largest, 1.0 / largest) * largest
+        ratio = np.ones(program.m)
+        ratio[support] = found_u / u
+        w = point.w * program.groups.spread(ratio)
+        yield w, point.b - float(part.means @ (found_u - u))
 
 
 def _unit(rows: Vector, right: Vector) -> tuple[Vector, Vector]:

@@ -71,8 +71,7 @@ def primalized(
         for i, model in enumerate(paper_models(point, draws, rng)):
             values[i] = np.nan if model is None else model.value
     coef, intercept = program.to_user(w, b)
-    weights = point.u.copy()
-    weights[point.tied] = u
+    weights = point.weighted(u)[1]
     z = program.matrix.columns(support) @ w[support] + b
     return Primalization(
         coef=coef,
@@ -85,7 +84,7 @@ def primalized(
         excess=point.excess(u),
         # Newton's method may stop a few digits short of the point it could have started from.
         model=best((refit(without_budget(program, w), support), own)),
-        n_nonzero=int(np.count_nonzero(program.free[support])),
+        n_nonzero=len(program.counted(support)),
         n_fractional=int(np.count_nonzero((u > 0.0) & (u < 1.0))),
         rank_tied=rank,
         tied=point.tied,

@@ -52,7 +52,7 @@ class Rank:
 
 def rank_of_columns(program: Program, work: float = WORK) -> Rank:
     """The rank of the free columns, centred where the program has an intercept."""
-    left = np.flatnonzero(program.free)
+    left = np.flatnonzero(program.groups.held(program.free))
     most = min(program.n - int(program.fit_intercept), len(left))
     basis, done = np.zeros((program.n, 0)), 0.0
     width, centred_matrix = _width(program, most, work), None

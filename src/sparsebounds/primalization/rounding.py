@@ -44,9 +44,7 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
     rate = rounding_rate(hessian, u[S])
     bound = math.nan if math.isnan(smooth) else rate * float(u[S] @ (1.0 - u[S]))
     slope = columns.T @ program.F.gradient(z)  # of Phi's first two terms, at u
-    ridge = np.zeros(len(S))
-    if program.ball is None:
-        ridge = 0.5 * program.ridges[point.tied[S]] * point.v[S] ** 2
+    ridge = point.size[S]
     room = int(program.k or 0) - np.count_nonzero(program.free & (point.u == 1.0))
 
     def rise(direction: Vector, length: float) -> float:

@@ -12,6 +12,9 @@ program charges for u_i (its share of k, its l0 and ridge, its part of the ball)
 one cost c_i: 1 in the k forms, l0_i in the l0 forms. A change of u on the tied features that leaves
 z = Xw + b alone and does not raise c.u is feasible and does not raise the relaxed objective. This
 holds for any w: it need not be optimal.
+
+A group has one u, its length in the place of sqrt(ridge_i) |w_i|, and one column, the sum of x_i v_i
+over its features: it is as tied as a single feature is, and stands at its first one.
 """
 
 from __future__ import annotations
@@ -38,16 +41,16 @@ class TiedPoint:
     """The relaxed objective at (w, u, b)."""
 
     tied: Index
-    """Features with 0 < u < 1."""
+    """Groups with 0 < u < 1, by their first columns."""
 
-    v: Vector
-    """w/u on the tied features."""
+    size: Vector
+    """ridge_i/2 v_i^2, summed over each of them; 0 in the ball forms."""
 
     cost: Vector
     """c on the tied features."""
 
     columns: Vector
-    """x_i v_i for the tied features, less their weighted means where there is an intercept."""
+    """x_i v_i for the tied groups, less their weighted means where there is an intercept."""
 
     means: Vector
     """The means taken away."""
@@ -59,10 +62,15 @@ class TiedPoint:
     """The largest |w_i x_i| of all features, centred alike."""
 
     def moved(self, u: Vector) -> tuple[Vector, float]:
-        """(w, b) with other weights on the tied features, b following so that z need not."""
-        w = self.w.copy()
-        w[self.tied] = u * self.v
-        return w, self.b - float(self.means @ (u - self.u[self.tied]))
+        """(w, b) with other weights on the tied groups, b following so that z need not."""
+        return self.weighted(u)[0], self.b - float(self.means @ (u - self.u[self.tied]))
+
+    def weighted(self, u: Vector) -> tuple[Vector, Vector]:
+        """(w, u) of all features with other weights on the tied groups."""
+        ratio, weights = np.ones(len(self.w)), self.u.copy()
+        ratio[self.tied], weights[self.tied] = u / self.u[self.tied], u
+        groups = self.program.groups
+        return self.w * groups.spread(ratio), groups.spread(weights)
 
     def excess(self, u: Vector) -> float:
         """What rounding the fractional of these weights up, v_i to u_i v_i, adds to the objective.
@@ -71,8 +79,7 @@ class TiedPoint:
         """
         program, i = self.program, self.tied
         price = program.prices[i] * (1.0 - u)
-        if program.ball is None:
-            price = price - 0.5 * program.ridges[i] * self.v**2 * u * (1.0 - u)
+        price = price - self.size * u * (1.0 - u)
         return float(np.sum(price[u > 0]))
 
 
@@ -83,16 +90,39 @@ def tied_point(program: Program, w: Vector, b: float) -> TiedPoint:
     w = np.where(u > 0.0, w, 0.0)  # no budget, or too small for a float
     support = np.flatnonzero(w)
     block = program.matrix.columns(support)
-    part = centred(program, block)
-    fractional = u[support] < 1.0
-    tied = support[fractional]
-    v = w[tied] / u[tied]
-    columns, means = part.columns[:, fractional] * v, part.means[fractional] * v
-    lengths = part.lengths[fractional] * np.abs(v)
-    cost = np.ones(len(tied)) if program.l0 is None else program.prices[tied]
     value = program.F.value(block @ w[support] + b) + relaxed_cost(program, w, u)
-    largest = float(np.max(part.lengths * np.abs(w[support]), initial=0.0))
-    return TiedPoint(program, w, b, u, value, tied, v, cost, columns, means, lengths, largest)
+    places, images = images_of(program, support, block, w[support] / u[support])
+    part = centred(program, images)
+    fractional = u[places] < 1.0
+    tied = places[fractional]
+    cost = np.ones(len(tied)) if program.l0 is None else program.prices[tied]
+    size = np.zeros(program.m)
+    if program.ball is None:
+        size[support] = 0.5 * program.ridges[support] * np.square(w[support] / u[support])
+    return TiedPoint(
+        program=program,
+        w=w,
+        b=b,
+        u=u,
+        value=value,
+        tied=tied,
+        size=program.groups.gather(size)[tied],
+        cost=cost,
+        columns=part.columns[:, fractional],
+        means=part.means[fractional],
+        lengths=part.lengths[fractional],
+        largest=float(np.max(part.lengths * u[places], initial=0.0)),
+    )
+
+
+def images_of(program: Program, support: Index, block: Vector, v: Vector) -> tuple[Index, Vector]:
+    """The groups of a support, by their first columns, and the sum of x_i v_i over each."""
+    if program.groups.leaders is None:
+        return support, block * v
+    places, group = np.unique(program.groups.leaders[support], return_inverse=True)
+    images = np.zeros((program.n, len(places)))
+    np.add.at(images.T, group, (block * v).T)
+    return places, images
 
 
 def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:
@@ -111,7 +141,7 @@ def cheapest_weights(program: Program, w: Vector) -> Vector:
     ridge = 1.0
     if program.k is None:
         beta = np.sqrt(2.0 * program.prices)
-        length = np.where(program.always, 0.0, np.abs(w))
+        length = np.where(program.always, 0.0, program.penalty(ridge=1.0).lengths(w))
         room = program.ball - float(np.sum(w[program.always] ** 2))
         ridge = min(max(_ball_slope(length, beta, room), 1e-150), 1e150) ** -2.0
     return program.penalty(ridge=ridge).weights(w)
