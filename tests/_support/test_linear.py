@@ -1,11 +1,12 @@
-"""Small systems: solved where they can be, and never an exception."""
+"""Small systems are solved where they can be, and products in pieces are the products."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sparsebounds._support.linear import inverse, solved
+from sparsebounds._support import linear, threads
+from sparsebounds._support.linear import gram, inverse, product, solved
 
 
 def test_solutions(rng: np.random.Generator) -> None:
@@ -22,3 +23,18 @@ def test_a_singular_system_has_its_shortest_solution() -> None:
     for bad in (np.nan, np.inf):
         assert np.array_equal(solved(np.full((2, 2), bad), np.ones(2)), np.zeros(2))
     assert solved(np.zeros((0, 0)), np.zeros(0)).shape == (0,)
+
+
+def test_products_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By rows, by columns and by sums; of integers, so that no rounding hides a missing piece."""
+    monkeypatch.setattr(threads, "threads", lambda: 3)
+    monkeypatch.setattr(linear, "READ", 8)
+    monkeypatch.setattr(linear, "MULTIPLIED", 8)
+    for shape in [(7, 5), (1, 40), (40, 1), (3, 50), (4, 4)]:
+        left = rng.integers(-9, 9, size=shape).astype(float)
+        for one in (left, np.asfortranarray(left), np.repeat(left, 2, axis=1)[:, ::2]):
+            for width in (1, 2, 60):
+                right = rng.integers(-9, 9, size=(shape[1], width)).astype(float)
+                assert np.array_equal(product(one, right), one @ right)
+            assert np.array_equal(product(one, right[:, 0]), one @ right[:, 0])
+            assert np.array_equal(gram(one), one @ one.T)

@@ -1,4 +1,4 @@
-"""Small linear systems that may be singular: no data end in an exception."""
+"""Small linear systems that may be singular, and large products by several threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import math
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Array, Vector
+from sparsebounds._support.threads import spread
+
+READ = 1 << 21
+"""Numbers that are worth a thread where each is read for one product: a millisecond or two."""
+
+MULTIPLIED = 1 << 25
+"""Products that are worth a thread where numbers are used again and again: as long."""
+
+DEEP = 8
+"""A sum so many times as long as a product's sides is cut itself, into several sums."""
 
 
 def solved(matrix: Vector, right: Vector) -> Vector:
@@ -31,3 +41,47 @@ def solved(matrix: Vector, right: Vector) -> Vector:
 def inverse(matrix: Vector) -> Vector:
     """The inverse of a matrix, or the pseudo-inverse of a singular one."""
     return solved(matrix, np.eye(len(matrix)))
+
+
+def product(left: Array, right: Array) -> Array:
+    """left @ right, of matrices or of a matrix and a vector, in pieces where it is large."""
+    flat = right.ndim == 1
+    tall, deep = left.shape
+    wide = 1 if flat else right.shape[1]
+    pieces = left.size / READ if flat else tall * deep * wide / MULTIPLIED
+    if pieces < 2.0 or not isinstance(left, np.ndarray):
+        return left @ right
+    if deep > DEEP * max(tall, wide):
+        return sum(spread(lambda part: left[:, part] @ right[part], deep, pieces))
+    out = np.empty((tall, *right.shape[1:]), np.result_type(left, right))
+
+    def rows(part: slice) -> None:
+        np.matmul(left[part], right, out=out[part])
+
+    def columns(part: slice) -> None:
+        np.matmul(left, right[:, part], out=out[:, part])
+
+    spread(rows if tall >= wide else columns, max(tall, wide), pieces)
+    return out
+
+
+def gram(rows: Array) -> Array:
+    """rows @ rows.T, in pieces where it is large."""
+    size, deep = rows.shape
+    pieces = 0.5 * size * size * deep / MULTIPLIED
+    if pieces < 2.0 or not isinstance(rows, np.ndarray):
+        return rows @ rows.T
+    if deep > DEEP * size:
+        return sum(spread(lambda part: rows[:, part] @ rows[:, part].T, deep, pieces))
+    out = np.empty((size, size), rows.dtype)
+
+    def corner(part: slice) -> None:
+        # The square on the diagonal, and what is left of it: slices of equal area.
+        start, stop = (math.isqrt(size * at) for at in (part.start, part.stop))
+        fresh = rows[start:stop]
+        out[start:stop, start:stop] = fresh @ fresh.T
+        out[start:stop, :start] = fresh @ rows[:start].T
+        out[:start, start:stop] = out[start:stop, :start].T
+
+    spread(corner, size, pieces)
+    return out
