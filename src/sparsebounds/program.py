@@ -29,7 +29,6 @@ from sparsebounds._support.decimals import percent_up, rounded_up
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
-from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import Arguments, DataArguments, completed, takes
 from sparsebounds.data import Data
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
@@ -60,7 +59,6 @@ class Program:
     changing it in place leaves what was computed from the old one behind.
     """
 
-    @one_thread()
     def __init__(self, X: Any, y: Any, **arguments: Unpack[Arguments]) -> None:
         given = completed(arguments)
         loss = get_loss(given["loss"])

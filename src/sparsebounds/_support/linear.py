@@ -45,11 +45,12 @@ def inverse(matrix: Vector) -> Vector:
 
 def product(left: Array, right: Array) -> Array:
     """left @ right, of matrices or of a matrix and a vector, in pieces where it is large."""
-    flat = right.ndim == 1
-    tall, deep = left.shape
+    if not isinstance(left, np.ndarray):
+        return left @ right
+    flat, (tall, deep) = right.ndim == 1, left.shape
     wide = 1 if flat else right.shape[1]
     pieces = left.size / READ if flat else tall * deep * wide / MULTIPLIED
-    if pieces < 2.0 or not isinstance(left, np.ndarray):
+    if pieces < 2.0:
         return left @ right
     if deep > DEEP * max(tall, wide):
         return sum(spread(lambda part: left[:, part] @ right[part], deep, pieces))
