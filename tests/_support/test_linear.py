@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsebounds._support import linear, threads
-from sparsebounds._support.linear import gram, inverse, product, solved
+from sparsebounds._support.linear import gram, inverse, positive_solved, product, solved
 
 
 def test_solutions(rng: np.random.Generator) -> None:
@@ -38,3 +38,22 @@ def test_products_in_pieces(rng: np.random.Generator, monkeypatch: pytest.Monkey
                 assert np.array_equal(product(one, right), one @ right)
             assert np.array_equal(product(one, right[:, 0]), one @ right[:, 0])
             assert np.array_equal(gram(one), one @ one.T)
+
+
+def test_systems_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "threads", lambda: 4)
+    monkeypatch.setattr(threads, "threads", lambda: 4)
+    for name, value in (("LARGE", 2), ("PANEL", 3), ("MULTIPLIED", 2)):
+        monkeypatch.setattr(linear, name, value)
+    for size in (1, 2, 3, 4, 11, 24):
+        root = rng.normal(size=(size, size))
+        matrix, x = root @ root.T + np.eye(size), rng.normal(size=size)
+        for stored in (matrix, np.asfortranarray(np.tril(matrix))):
+            factor, found, failed = positive_solved(stored, matrix @ x)
+            assert not failed
+            np.testing.assert_allclose(found, x, rtol=1e-10, atol=1e-10)
+            lower = np.tril(factor)
+            np.testing.assert_allclose(lower @ lower.T, matrix, rtol=1e-12, atol=1e-12)
+        for at in (0, size - 1):
+            matrix[at, at] = -1.0
+            assert positive_solved(matrix, x)[2]

@@ -19,6 +19,7 @@ from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.linear import positive_solved
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 
@@ -222,7 +223,7 @@ def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
     solution, asked = np.zeros(len(right)), np.zeros(len(right))
     asked[: len(sign)] = sign
     kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
-    factor, whole, failed = lapack.dposv(matrix, right, lower=1)
+    factor, whole, failed = positive_solved(matrix, right)
     inner = whole
     for _ in range(EXCHANGES):
         wrong = inner * asked[kept] < 0.0
@@ -235,7 +236,7 @@ def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
         kept = kept[~out]
         if len(kept) == 0:
             return solution
-        factor, whole, failed = lapack.dposv(matrix[np.ix_(kept, kept)], right[kept], lower=1)
+        factor, whole, failed = positive_solved(matrix[np.ix_(kept, kept)], right[kept])
         inner, out = whole, np.zeros(len(kept), dtype=np.bool_)
     if failed or not np.all(np.isfinite(inner)):
         return None
