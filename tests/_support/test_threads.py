@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, ClassVar
 
 import joblib
@@ -27,6 +28,7 @@ PROBLEM: dict[str, Any] = {"k": 2, "ridge": 0.1}
 def allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """BLAS may use three threads, on a machine of eight processors, however the tests are run."""
     monkeypatch.setattr(threads, "_cores", lambda: 8)
+    monkeypatch.setattr(threads, "_pool", cache(threads._pool.__wrapped__))
     with one_thread():  # loads all that there is to limit
         pass
     before = {library: library.get_num_threads() for library in threads._libraries()}
