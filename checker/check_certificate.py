@@ -18,7 +18,7 @@ import zlib
 from operator import mul
 
 import numpy as np
-from exact_numbers import INF, Q, Refused, exact, need, root, vector
+from exact_numbers import INF, Q, Refused, exact, need, number, root, vector
 from loss_functions import Loss
 from programs import Gains, Program
 from robust_boxes import boxed
@@ -53,31 +53,37 @@ def uncovered(leaves, free, most):
     return False
 
 
-def leaves_bound(program, document, duals):
-    """The smallest bound of the leaves, which cover every support."""
-    leaves, points, lower = document["leaves"], {}, INF
-    need(leaves, "there is neither a leaf nor a tree")
-    ranges = []
-    for leaf in leaves:
-        inside, outside = leaf["inside"], leaf["outside"]
-        high = INF if leaf["high"] is None else leaf["high"]
-        fixed = inside + outside
-        whole = all(type(j) is int and j >= 0 for j in (*fixed, leaf["low"], leaf["dual"]))
+def leaves_of(program, document):
+    """The leaves: features in, features out, a range of cardinalities, the place of a vector."""
+    found = []
+    for leaf in document["leaves"]:
+        inside, outside, low, dual = (leaf[key] for key in ("inside", "outside", "low", "dual"))
+        need(type(inside) is type(outside) is list, "a leaf holds what is no list")
+        high, fixed = INF if leaf["high"] is None else leaf["high"], inside + outside
+        whole = all(type(j) is int and j >= 0 for j in (*fixed, low, dual))
         need(whole and (high == INF or type(high) is int), "a leaf holds what is no whole number")
         need(all(program.free[j] for j in fixed), "a leaf fixes a feature that is not free")
         need(len(set(fixed)) == len(fixed), "a leaf fixes a feature twice")
-        ranges.append((inside, outside, leaf["low"], high))
-    free = sum(program.free)
+        need(dual < len(document["duals"]), "a leaf has no dual vector")
+        found.append((inside, outside, low, high, dual))
+    return found
+
+
+def leaves_bound(program, leaves, duals):
+    """The smallest bound of the leaves, which cover every support."""
+    need(leaves, "there is neither a leaf nor a tree")
+    free, points, lower = sum(program.free), {}, INF
     most = free if program.k is None else min(free, program.k)
-    need(not uncovered(ranges, free, most), "the leaves do not cover every support")
-    for leaf, (inside, outside, low, high) in zip(leaves, ranges):
+    boxes = [leaf[:4] for leaf in leaves]
+    need(not uncovered(boxes, free, most), "the leaves do not cover every support")
+    for inside, outside, low, high, dual in leaves:
         state = list(program.state)
         for side, features in ((1, inside), (-1, outside)):
             for j in features:
                 state[j] = side
-        if leaf["dual"] not in points:
-            points[leaf["dual"]] = program.point(duals[leaf["dual"]])
-        lower = min(lower, Gains(program, points[leaf["dual"]], state, low, high).bound())
+        if dual not in points:
+            points[dual] = program.point(duals[dual])
+        lower = min(lower, Gains(program, points[dual], state, low, high).bound())
     return max(min(lower, program.ceiling), program.least)
 
 
@@ -129,7 +135,9 @@ def read(path):
     with open(path, encoding="utf-8") as stream:
         document = json.load(stream, object_pairs_hook=once, parse_constant=constant)
     need(document["format"] == "sparsebounds-certificate", "it is not a certificate")
-    need(document["version"] == 1, "this checker reads version 1")
+    need(
+        document["version"] == 1 and document["version"] is not True, "this checker reads version 1"
+    )
     rest = {key: value for key, value in document.items() if key != "sha256"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     need(
@@ -142,6 +150,9 @@ def read(path):
 def posed(document, data):
     """The problem that a certificate states, on these data."""
     problem = document["problem"]
+    lists = [problem[name] for name in ("positive", "always", "never")]
+    shaped = isinstance(problem["loss_parameters"], dict) and all(type(x) is list for x in lists)
+    need(shaped, "the problem is not well formed")
     loss = Loss(problem["loss"], problem["loss_parameters"])
     X = np.asarray(data["X"], dtype=np.float64)
     n = len(X)
@@ -173,10 +184,12 @@ def posed(document, data):
     need(same, "the data (X, y, weights or offset) are not those of the certificate")
     S, _ = exact(weights)
     intercept = problem["fit_intercept"]
-    level = Q(problem.get("level", 0.0))
+    need(type(intercept) is bool, "fit_intercept is neither true nor false")
+    level = number(problem.get("level", 0.0))
     need(level == 0 or (intercept and loss.of_residual), "a level needs an intercept")
     columns, units = [], []
     center, scale = problem["center"], problem["scale"]
+    need((center is None) == (scale is None), "center and scale go together")
     if center is not None:
         center, scale = vector(center, m), vector(scale, m)
         need(min(scale) > 0, "a scale must be above 0")
@@ -200,12 +213,12 @@ def posed(document, data):
     def numbers(value):
         if value is None:
             return [0.0] * m
-        return vector(value, m) if isinstance(value, str) else [value] * m
+        return vector(value, m) if isinstance(value, str) else [number(value)] * m
 
     marks = [
         [j in set(problem[name]) for j in range(m)] for name in ("positive", "always", "never")
     ]
-    listed = [j for name in ("positive", "always", "never") for j in problem[name]]
+    listed = [j for one in lists for j in one]
     need(
         all(type(j) is int and 0 <= j < m for j in listed),
         "a list names a feature that is not there",
@@ -216,7 +229,7 @@ def posed(document, data):
     need(min(price) >= 0 and (Q(ball) > 0 if ridge is None else min(ridge) > 0), "prices and sizes")
     return Program(
         loss, columns, units, [Q(x) - level for x in y], S, [Q(x) for x in offset], intercept, k,
-        price, ridge, None if ball is None else Q(ball), marks,
+        price, ridge, None if ball is None else number(ball), marks,
     )  # fmt: skip
 
 
@@ -237,22 +250,23 @@ def check(path, data):
     """What a certificate proves about the data; Refused where it does not."""
     document = read(path)
     program, model = posed(document, data), document["model"]
-    w = dict(zip(model["support"], map(Q, model["coef"])))
+    w = dict(zip(model["support"], map(number, model["coef"])))
     fits = len(w) == len(model["support"]) == len(model["coef"])
     need(fits and all(type(j) is int and 0 <= j < program.m for j in w), "the model is no model")
-    claimed_lower, claimed_upper = Q(document["lower"]), Q(document["upper"])
-    upper = program.objective(w, Q(model["intercept"]))
+    claimed_lower, claimed_upper = number(document["lower"]), number(document["upper"])
+    upper = program.objective(w, number(model["intercept"]))
     need(
         claimed_upper >= upper, f"it claims the upper bound {document['upper']}, but {float(upper)}"
     )
     duals = [vector(text, program.n) for text in document["duals"]]
     boxes = [vector(text, program.n) for text in document.get("boxes", ())]
+    leaves = leaves_of(program, document)
     if document.get("rows") is not None:
         lower = rows_bound(program, document["rows"], claimed_upper, boxes)
     elif document["tree"] is not None:
         lower = tree_bound(program, document["tree"])
     else:
-        lower = leaves_bound(boxed(program, claimed_upper, boxes), document, duals)
+        lower = leaves_bound(boxed(program, claimed_upper, boxes), leaves, duals)
     need(
         claimed_lower <= lower < INF,
         f"it claims the lower bound {document['lower']!r}, but its contents give {float(lower)!r}",
@@ -260,32 +274,39 @@ def check(path, data):
     return lower, upper
 
 
+FLAWS = (KeyError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, zlib.error)
+
+
+def refusal(path, data):
+    """Why a certificate is refused; "" where it is proved."""
+    try:
+        check(path, data)
+    except Refused as error:
+        return str(error)
+    except FLAWS as error:
+        return f"it is not well formed ({type(error).__name__}: {error})"
+    return ""
+
+
 def main(arguments):
     if len(arguments) != 2:
         print(__doc__)
         return 2
     try:
-        lower, upper = check(arguments[0], np.load(arguments[1]))
-    except OSError as error:
+        data = dict(np.load(arguments[1]))
+        with open(arguments[0], "rb"):
+            why = refusal(arguments[0], data)
+    except (OSError, ValueError) as error:
         print(f"Cannot be read: {error}")
         return 2
-    except Refused as error:
-        print(f"Refused: {error}.")
+    if why:
+        print(f"Refused: {why}.")
         return 1
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        zlib.error,
-    ) as error:
-        print(f"Refused: it is not well formed ({type(error).__name__}: {error}).")
-        return 1
+    with open(arguments[0], encoding="utf-8") as stream:
+        claims = json.load(stream)
     print(
-        f"Proved: no model has an objective below {float(lower)!r}, and the stored one has "
-        f"{float(upper)!r}, up to the last digit."
+        f"Proved: no model has an objective below {claims['lower']!r}, and the stored one has at "
+        f"most {claims['upper']!r}."
     )
     return 0
 

@@ -22,6 +22,12 @@ def need(condition, what):
         raise Refused(what)
 
 
+def number(value):
+    """A number of a document as a fraction; true and false are none."""
+    need(type(value) in (int, float), f"{value!r} is no number")
+    return Q(value)
+
+
 def exact(values):
     """Floats as integers over one power of 2."""
     ratios = [float(value).as_integer_ratio() for value in values]

@@ -3,7 +3,7 @@
 import math
 from itertools import pairwise
 
-from exact_numbers import INF, Q, enclosed, entropy, need, root, share, short
+from exact_numbers import INF, Q, enclosed, entropy, need, number, root, share, short
 
 CONVEX = ("squared", "huber", "squared_hinge", "logistic", "poisson")
 RESIDUAL = ("truncated", "tukey", "geman_mcclure", "welsch", "cauchy")
@@ -17,7 +17,7 @@ class Loss:
         need(name in LOSSES, f"this checker does not know the loss {name!r}")
         own = "delta" if name == "huber" else "c" if name in RESIDUAL else None
         need(list(parameters) == [own] * (own is not None), f"parameters {parameters} of {name}")
-        self.name, self.c = name, Q(parameters[own]) if own else None
+        self.name, self.c = name, number(parameters[own]) if own else None
         need(self.c is None or self.c > 0, "the scale of a loss must be above 0")
         self.two_class = name in ("logistic", "squared_hinge", *MARGIN)
         self.of_residual = name in ("squared", "huber", *RESIDUAL)
@@ -30,7 +30,7 @@ class Loss:
         if name == "huber":
             return r * r / 2 if abs(r) <= c else c * abs(r) - c * c / 2
         if name == "squared_hinge":
-            return max(0, 1 - y * z) ** 2 / 2
+            return max(Q(0), 1 - y * z) ** 2 / 2
         if name == "logistic":  # log(1 + exp(u)) = max(u, 0) + log(1 + exp(-|u|))
             u = -y * z
             return max(u, 0) + enclosed("ln", 1 + enclosed("exp", -abs(u))[side])[side]
@@ -90,7 +90,7 @@ class Loss:
     def least(self, y):
         if self.name == "poisson":
             return y - entropy(y, 1)
-        return min(y, 0) ** 2 / 4 if self.name == "quartic" else Q(0)
+        return min(y, Q(0)) ** 2 / 4 if self.name == "quartic" else Q(0)
 
     # Non-convex losses.
 
@@ -139,22 +139,26 @@ class Loss:
                 halves += [(u, middle), (middle, v)]
             cells, best = halves, max(best, *(at[v] for _, v in halves))
 
-    def sublevel(self, y, v):
-        """An interval of z outside of which the loss is at least v above its least value, 0."""
-        if v >= self.height():
-            return -INF, INF
+    def radius(self, v):
+        """How far from y (margins: below 64) the loss is at least v, for all that is further."""
         margin = self.name in MARGIN
 
-        def outward(d):  # residuals are counted from y, margins from 1
-            return self.value(Q(1), 1 - d, 0) if margin else self.value(Q(0), d, 0)
+        def outward(d):
+            return self.value(Q(1), 64 - d, 0) if margin else self.value(Q(0), d, 0)
 
-        far = Q(1) if margin else self.c
+        far = Q(64) if margin else self.c
         while outward(far) < v:
             far *= 2
         step = far / 2
-        for _ in range(60):
+        for _ in range(50):
             far, step = far - step if outward(far - step) >= v else far, step / 2
-        return (y - far, y + far) if not margin else (1 - far, INF) if y > 0 else (-INF, far - 1)
+        return far
+
+    def sublevel(self, y, far):
+        """The z within that distance."""
+        if self.name in MARGIN:
+            return (64 - far, INF) if y > 0 else (-INF, far - 64)
+        return y - far, y + far
 
     def still(self, y):
         """An interval of z outside of which the loss is constant, on either side."""

@@ -103,9 +103,9 @@ def intercepts(program, level):
     for v in steps:
         if v <= excess:
             continue
-        reaches = [], []
+        reaches, radius = ([], []), loss.radius(v) if v < height else INF
         for y, o, (low, high), s in data:
-            below, above = loss.sublevel(y, v)
+            below, above = loss.sublevel(y, radius)
             reaches[0].append((high + o - below, s))
             reaches[1].append((above - o - low, s))
         for i, reach in enumerate(reaches):
