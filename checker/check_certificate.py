@@ -219,6 +219,7 @@ def posed(document, data):
         [j in set(problem[name]) for j in range(m)] for name in ("positive", "always", "never")
     ]
     listed = [j for one in lists for j in one]
+    need(all(len(set(one)) == len(one) for one in lists), "a list names a feature twice")
     need(
         all(type(j) is int and 0 <= j < m for j in listed),
         "a list names a feature that is not there",

@@ -47,6 +47,7 @@ def nodes_bound(program, tree, splits, size):
     split = split_of(unpacked(tree, "parent", "<i8", splits), splits)
     feature = unpacked(tree, "feature", "<i4", splits)
     counts = unpacked(tree, "counts", "<i4", size)
+    need(min(counts) >= -1, "counts must be -1 or more")
     stored = sum(max(x, 0) for x in counts)
     support = slices(unpacked(tree, "support", "<i4", stored), counts)
     values = slices(unpacked(tree, "values", "<f8", stored), counts)
