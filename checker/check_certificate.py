@@ -262,7 +262,8 @@ def check(path, data):
     duals = [vector(text, program.n) for text in document["duals"]]
     boxes = [vector(text, program.n) for text in document.get("boxes", ())]
     leaves = leaves_of(program, document)
-    if document.get("rows") is not None:
+    need(document["tree"] is None or isinstance(document["tree"], dict), "the tree is none")
+    if "rows" in document:
         lower = rows_bound(program, document["rows"], claimed_upper, boxes)
     elif document["tree"] is not None:
         lower = tree_bound(program, document["tree"])

@@ -5,6 +5,7 @@ import math
 import zlib
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction as Q
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +52,7 @@ def short(x, up):
 ROUNDED = [Context(50, side, MIN_EMIN, MAX_EMAX) for side in (ROUND_FLOOR, ROUND_CEILING)]
 
 
+@lru_cache(4096)
 def enclosed(function, x):
     """Fractions below and above exp(x) or ln(x): decimals rounded correctly, and one unit more."""
     if function == "exp" and abs(x) > 5000:

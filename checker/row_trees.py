@@ -36,7 +36,7 @@ def rows_bound(program, record, level, duals):
     )
     place = unpacked(record, "points", "<i4", size)
     counts = unpacked(record, "counts", "<i4", points)
-    need(min(counts) >= 0, "counts must not be negative")
+    need(min(counts) >= 0 and min(place) >= -1, "counts and points must not be negative")
     support = list(slices(unpacked(record, "support", "<i4", sum(counts)), counts))
     values = list(slices(unpacked(record, "values", "<f8", sum(counts)), counts))
     intercept, lent = (

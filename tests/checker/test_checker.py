@@ -1,14 +1,14 @@
 """The checker that shares no code with the package: what it accepts is true, and it accepts proofs.
 
 Its programs are run as its users run them, in a process where the package cannot be imported, and
-in this one. SPARSEBOUNDS_MUTATIONS says how many random forgeries are tried.
+in this one. SPARSEBOUNDS_MUTATIONS says how many random forgeries are tried. Of the forgeries of
+every field a fifth is tried, and all of them in long runs.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +22,7 @@ import pytest
 from tests.certificates.conftest import form_terms, make_case, make_data
 from tests.certificates.test_tampering import changes
 from tests.checker.forgery import changed
+from tests.checker.schema import SCHEMA, flaws
 from tests.truncated import candidates
 
 import sparsebounds as sb
@@ -34,51 +35,9 @@ from sparsebounds.testing import brute_force
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKER = ROOT / "checker" / "check_certificate.py"
-SCHEMA = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
-MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "200"))
-TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-}
-
+STRIDE = 1 if os.environ.get("SPARSEBOUNDS_LONG") else 5
+MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "100"))
 Case = tuple[dict[str, Any], Certificate]
-
-
-def flaws(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """What a value has that a schema does not allow: as much of JSON Schema as ours uses."""
-    if "$ref" in schema:
-        schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-    if "anyOf" in schema and all(any(flaws(value, one, path)) for one in schema["anyOf"]):
-        yield f"{path}: none of the kinds"
-    if "const" in schema and value != schema["const"]:
-        yield f"{path}: {value!r}"
-    kind = schema.get("type")
-    if kind in ("number", "integer"):
-        fits = type(value) is int or (kind == "number" and type(value) is float)
-        if not fits or value < schema.get("minimum", value):
-            yield f"{path}: {value!r} is no {kind}"
-    elif kind is not None and type(value) is not TYPES[kind]:
-        yield f"{path}: {value!r} is no {kind}"
-    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
-        yield f"{path}: {value[:40]!r}"
-    if isinstance(value, list):
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            yield f"{path}: {len(value)} items"
-        for i, one in enumerate(value):
-            yield from flaws(one, schema.get("items", {}), f"{path}[{i}]")
-    if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-        for key in schema.get("required", ()):
-            if key not in value:
-                yield f"{path}.{key} is missing"
-        for key, one in value.items():
-            if key in known or isinstance(others, dict):
-                yield from flaws(one, known.get(key, others), f"{path}.{key}")
-            elif not others:
-                yield f"{path}.{key} is not known"
 
 
 @pytest.fixture(scope="module")
@@ -189,8 +148,8 @@ def test_every_kind_of_certificate_is_accepted(check: Check, cases: dict[str, Ca
 @pytest.mark.parametrize("loss", sorted(NONCONVEX))
 def test_boxes_of_every_loss(loss: str, check: Check) -> None:
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(8, 3))
-    y = X @ [1.0, 0.0, -0.5] + 0.3 * rng.normal(size=8)
+    X = rng.normal(size=(6, 2))
+    y = X @ [1.0, -0.5] + 0.3 * rng.normal(size=6)
     y = np.sign(y) if loss in ("ramp", "sigmoid") else np.abs(y) if loss == "amplitude" else y
     even = loss in ("amplitude", "quartic")
     found = sb.solve(X, y, k=1, ridge=0.1, loss=loss, fit_intercept=not even, exact=False)
@@ -276,8 +235,8 @@ def test_forgeries_of_every_field(name: str, check: Check) -> None:
         options |= {"fit_intercept": True, "standardize": True}
     case = make_case(make_data(options.get("loss", "squared")), **options)
     differ = set()
-    for _, path, document in changes(case.document()):
-        if path[0] == "sha256":
+    for i, (_, path, document) in enumerate(changes(case.document())):
+        if path[0] == "sha256" or i % STRIDE:
             continue
         document["sha256"] = _checksum(document)
         theirs, ours = verdicts(document, case.data, check)
