@@ -16,6 +16,7 @@ from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, as_returned, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, descend, moves
+from sparsebounds.models.expansion import Expansion
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
@@ -110,7 +111,9 @@ def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> 
     search = Search(program, relax(program))
     assert search.exact
     for w, b in ((np.zeros(5), 0.0), (rng.normal(size=5), 0.7 if intercept else 0.0)):
-        model = search._quadratic(w, b, float("nan"))
+        model = Expansion.at(
+            program, search.pool, search._rows, search.image(w, b), float("nan")
+        ).quadratic
         supports = [[0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]]
         values = [refit(program, search.pool[one]).value for one in supports]
         changes = [model.value(np.array(one)) for one in supports]

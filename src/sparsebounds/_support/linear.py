@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from sparsebounds._support.array import Vector
 
@@ -31,3 +32,14 @@ def solved(matrix: Vector, right: Vector) -> Vector:
 def inverse(matrix: Vector) -> Vector:
     """The inverse of a matrix, or the pseudo-inverse of a singular one."""
     return solved(matrix, np.eye(len(matrix)))
+
+
+def positive_inverse(matrix: Vector) -> Vector:
+    """The inverse of a symmetric positive definite matrix; as `inverse` where it is none."""
+    if len(matrix):
+        factor, failed = dpotrf(matrix, lower=1, clean=1)
+        found, failed = (factor, failed) if failed else dpotri(factor, lower=1, overwrite_c=1)
+        if not failed and math.isfinite(found.sum()):
+            lower: Vector = np.tril(found, -1)
+            return np.asarray(found + lower.T)
+    return inverse(matrix)

@@ -34,7 +34,7 @@ from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.certificates import Tree
 from sparsebounds.exact import ExactSearch, SearchProgress
-from sparsebounds.models import Search
+from sparsebounds.models import Pool, Search
 from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.rows import Row
@@ -95,7 +95,7 @@ class Walk:
         with self.deadline.timed("scan", 1):
             _ = program.fingerprint, program.null, program.rounding
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
-        self.workspace = Workspace(program)
+        self.workspace, self.columns = Workspace(program), Pool(program)
         self.last: Relaxation | None = None
         self.known: list[Index] = []
         self.sizes: dict[int, DualPoint] = {}
@@ -186,7 +186,7 @@ class Walk:
         lower, duals, leaves = best_leaves(program, points)
         lower = coarse(program, lower)
         until = self.finish
-        search = Search(program, relaxed, self.known, until)
+        search = Search(program, relaxed, self.known, until, self.columns)
         goal = lower + CLOSED * self.tol * program.size(lower)
         found = search.run(goal)
         self.interrupted |= search.interrupted
@@ -227,7 +227,7 @@ class Walk:
         if self.by_price or len(self.rows) < 2 or self.last is None:
             return
         known = [row.certificate.support for row in self.rows]
-        search = Search(self.rows[-1].program, self.last, known, self.finish)
+        search = Search(self.rows[-1].program, self.last, known, self.finish, self.columns)
         for i in range(len(self.rows) - 2, -1, -1):
             if self.late() or self.interrupted:
                 break
@@ -241,7 +241,7 @@ class Walk:
             except TimeUp:
                 break
             if not np.array_equal(support, row.certificate.support):
-                self.rows[i] = row.or_found(search.model(support))
+                self.rows[i] = row.or_found(search.finished(search.model(support)))
 
     def proved(self, row: Row, tree: Tree, lower: float) -> Row:
         """The row with this tree as its proof, if that proves more."""
