@@ -1,8 +1,9 @@
 """What the estimators that choose k, l0 and ridge themselves share.
 
-One path for each fold and ridge, each warm-started from point to point, in parallel processes; or,
-for an information criterion, one path on all rows for each ridge. The path on all rows with the
-chosen ridge is kept: its point is the model.
+Models along the grid for each fold and ridge, each from the last one and without proofs
+(`models.Ladder`), in parallel processes; or, for an information criterion, one path on all rows for
+each ridge. The path on all rows with the chosen ridge is kept: its point is the model. Where there
+is one ridge only, it is made beside the folds.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
+from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
+from sparsebounds.models import Ladder
 from sparsebounds.paths import Path, PathPoint, budgets, path, prices
+from sparsebounds.program import Program
+
+OF_PATHS = ("ks", "l0s", "tol", "time_limit")
+"""Options of a path that are not a problem's."""
 
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
@@ -77,17 +84,21 @@ class SparseCV(LinearEstimator):
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
             scorer = check_scoring(shell, scoring=self.scoring)
-            rows = Parallel(n_jobs=self.n_jobs)(
+            work = [
                 delayed(fold_scores)(
                     copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
                 )
                 for ridge in ridges
                 for train, test in splits
-            )
-            scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
+            ]
+            if len(ridges) == 1:
+                work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
+            done = Parallel(n_jobs=self.n_jobs)(work)
+            paths = done.pop(0) if len(ridges) == 1 else []
+            scores = np.array(done).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
-            paths = full_paths(X, coded, weights, ridges[at], options)
+            paths = paths or full_paths(X, coded, weights, ridges[at], options)
         else:
             every = Parallel(n_jobs=self.n_jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
@@ -208,12 +219,12 @@ def fold_scores(
     ridge: Any,
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of all points of the paths on the training rows."""
+    """The scores on the test rows of the models along the grid on the training rows."""
     train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
     test = test[weights[test] > 0]
     rows = [target[train] for target in coded]
     taken = some_rows if stays(X) else _safe_indexing
-    paths = full_paths(taken(X, train), rows, weights[train], ridge, options)
+    models = fold_models(taken(X, train), rows, weights[train], ridge, options)
     scores = np.full(len(options["ks"] or options["l0s"]), np.nan)
     if len(test) == 0:
         return scores
@@ -222,11 +233,28 @@ def fold_scores(
         given["sample_weight"] = weights[test]
     X_test, y_test = taken(X, test), _safe_indexing(y, test)
     shell.n_features_in_ = X.shape[1]
-    for i, points in enumerate(zip(*paths, strict=False)):
-        shell._keep(points)
+    for i, some in enumerate(zip(*models, strict=False)):
+        shell._take(some)
         with config_context(array_api_dispatch=False):  # y is NumPy's
             scores[i] = scorer(shell, X_test, y_test, **given)
     return scores
+
+
+def fold_models(
+    X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
+) -> list[list[tuple[Vector, float]]]:
+    """(coef, intercept) at each point of the grid, for each problem."""
+    problem = {name: value for name, value in options.items() if name not in OF_PATHS}
+    grid = options["ks"] or options["l0s"]
+    first = {"k": grid[0]} if options["ks"] else {"l0": grid[0]}
+    found = []
+    for y in coded:
+        deadline = Deadline.of(options["time_limit"])
+        program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+        program.require_convex("path")
+        models = Ladder(program, deadline).climb(grid)
+        found.append([program.to_user(model.w, model.b) for model in models])
+    return found
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -19,7 +19,8 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
-from sparsebounds.models.search import WIDTH, Search, pool_of
+from sparsebounds.models.improvement import WIDTH
+from sparsebounds.models.search import Search, pool_of
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relaxation_of
 

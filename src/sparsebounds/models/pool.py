@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 
 FAR = 1e-3
@@ -86,6 +87,16 @@ class Pool:
         self._left = np.concatenate((self._left, left))
         self._place[features] = np.arange(old, size)
         self._size = size
+
+
+def strongest(program: Program, scores: Vector, count: int) -> Index:
+    """The free features with the largest scores: `count`, and twice the budget."""
+    score = np.where(program.free, scores, 0.0)
+    if program.ball is None:
+        score = score / np.sqrt(program.ridges)
+    count += 2 * (program.k or 0)
+    strong = np.flatnonzero(level_set(score, count)[0])
+    return np.sort(strong[np.argsort(-score[strong], kind="stable")[:count]])
 
 
 def _grown(store: Vector, old: int, rows: Vector) -> Vector:

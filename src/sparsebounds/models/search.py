@@ -17,25 +17,15 @@ import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, draftable
-from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Around, after, descend, moves
-from sparsebounds.models.expansion import Expansion
-from sparsebounds.models.fits import Fits
-from sparsebounds.models.pool import Pool
-from sparsebounds.penalties import level_set
+from sparsebounds.fitting import Model
+from sparsebounds.models.improvement import LARGE, Improvement
+from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 
-TRIES = 8
-"""Moves tried before a support is called locally optimal, where the quadratic is a model."""
-
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
-
-WIDTH = 10
-"""Supports kept at every size of the beam search."""
 
 GROWN = 3
 """Supports of the beam search that are improved."""
@@ -43,12 +33,8 @@ GROWN = 3
 RESTARTS = 20
 """Perturbed supports from which the search starts again."""
 
-LARGE = 50
-"""Supports beyond this size are not grown by the beam, and have a quarter of the restarts; with
-twice as many undecided features, primalization costs more than it finds."""
 
-
-class Search(Fits):
+class Search(Improvement):
     """Local search over supports within a pool; every support is fitted once.
 
     `known` are good supports of a neighbouring problem (another k or l0) on the same data, best
@@ -67,11 +53,6 @@ class Search(Fits):
         self.relaxed, self.known = relaxed, list(known)
         pool = np.unique(np.concatenate((pool_of(program, relaxed), *self.known)))
         super().__init__(program, pool, deadline, Pool(program) if columns is None else columns)
-        self._local: set[tuple[int, ...]] = set()
-        self._visited: set[bytes] = set()
-        self.grown: list[Index] = []
-        """The beam's supports, best first: `known` for a neighbour."""
-
         self.interrupted = False
         """Whether Ctrl-C has ended a part of it."""
 
@@ -123,32 +104,6 @@ class Search(Fits):
                     break
                 self._keep(start, self._refit(start))
 
-    def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
-        """Go from a support to a local optimum, or to where an earlier descent came by."""
-        if self.exact:
-            end = self._descend(self._around(self.incumbent), support, stop)
-            if end is not None:
-                self.model(end)
-            return
-        model: Model | None = self.model(support)
-        while model is not None and not stop():
-            key = tuple(model.support.tolist())
-            if key in self._local:
-                return
-            self._local.add(key)
-            model = self._step(model, stop)
-
-    def shrunk(self, model: Model, count: int) -> Index:
-        """The support with `count` free features less: those of least loss dropped, then swaps."""
-        quadratic = self._around(model).quadratic
-        inside = np.searchsorted(self.pool, model.support)
-        for _ in range(count):
-            here = Around(quadratic, inside)
-            loss = np.where(self.fixed[inside], np.inf, here.x**2 / here.spread)
-            inside = np.delete(inside, np.argmin(loss))
-        end = descend(quadratic, inside, self.fixed, room=0)
-        return self.pool[inside if end is None else end]
-
     def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """What is known and what the relaxation suggests; then the best of a beam search."""
         program, relaxed = self.program, self.relaxed
@@ -164,18 +119,11 @@ class Search(Fits):
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
         if likely > LARGE:
             return
-        always = self._always
-        supports = [np.union1d(support, always) for support in self.known] or [always]
-        size = max(map(len, supports))
-        starts = [np.searchsorted(self.pool, one) for one in supports if len(one) == size]
-        room = min(int(np.count_nonzero(~self.fixed)), program.k or LARGE) - size + len(always)
         if self.exact:
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        beams = beam(expansion.quadratic, starts, self.fixed, room=room, width=WIDTH, stop=stop)
-        self.grown = [self.pool[inside] for inside in beams]
-        yield from self.grown[:GROWN]
+        yield from self.beams(expansion, self.known, stop)[:GROWN]
 
     def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
         """Where descents end that start near the incumbent of the moment, in its quadratic.
@@ -201,57 +149,11 @@ class Search(Fits):
             if end is not None:
                 yield end
 
-    def _room(self, support: Index) -> int:
-        """How many features may be added to a support."""
-        program = self.program
-        counted = int(np.count_nonzero(program.free[support]))
-        return len(self.pool) if program.k is None else program.k - counted
-
-    def _descend(
-        self, expansion: Expansion, support: Index, stop: Callable[[], bool]
-    ) -> Index | None:
-        """Where a descent ends; None where it joins an earlier one in the same quadratic."""
-        quadratic = expansion.quadratic
-        inside, room = np.searchsorted(self.pool, support), self._room(support)
-        visited = self._visited if self.exact else None
-        end = descend(quadratic, inside, self.fixed, room=room, stop=stop, visited=visited)
-        return None if end is None else self.pool[end]
-
-    def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
-        """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
-        expansion, support = self._around(model), model.support
-        threshold = model.value - 1e-13 * abs(model.value)
-        end = self._descend(expansion, support, stop)
-        tried: list[list[Index]] = [] if end is None else [[end]]
-        for some in itertools.chain(tried, self._neighbours(expansion, support)):
-            if stop():
-                return None
-            for other in self.models(some, threshold):
-                if other is not None and other.value < threshold:
-                    return other
-        return None
-
-    def _neighbours(self, expansion: Expansion, support: Index) -> Iterator[list[Index]]:
-        """The most promising supports one move away: together where drafts are made."""
-        inside = np.searchsorted(self.pool, support)
-        room = self._room(support)
-        found = moves(expansion.quadratic, inside, self.fixed, room=room, most=TRIES)
-        supports = [self.pool[after(inside, move)] for move in found]
-        many = TRIES if draftable(self.program) else 1
-        for i in range(0, len(supports), many):
-            yield supports[i : i + many]
-
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
     """The relaxation's support and the free features with the best scores."""
-    support = np.flatnonzero(relaxed.w)
-    score = np.where(program.free, relaxed.point.reach, 0.0)
-    if program.ball is None:
-        score = score / np.sqrt(program.ridges)
-    count = POOL + 2 * (program.k or 0)
-    strong = np.flatnonzero(level_set(score, count)[0])
-    best = strong[np.argsort(-score[strong], kind="stable")[:count]]
-    return np.union1d(support, best).astype(np.int64)
+    best = strongest(program, relaxed.point.reach, POOL)
+    return np.union1d(np.flatnonzero(relaxed.w), best).astype(np.int64)
 
 
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:
