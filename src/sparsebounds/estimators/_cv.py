@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +31,7 @@ from sparsebounds.estimators._base import LinearEstimator, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder
-from sparsebounds.paths import Path, PathPoint, budgets, path, prices
+from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices
 from sparsebounds.program import Program
 
 OF_PATHS = ("ks", "l0s", "tol", "time_limit")
@@ -113,11 +113,14 @@ class SparseCV(LinearEstimator):
         best = paths[0][point]
         self.best_k_, self.best_l0_ = best.k, best.l0
         self.cv_results_ = self._results(options, ridges, scores)
-        points = [found[point] for found in paths]
-        if self.exact:
-            grid = {"ks": [best.k]} if best.k is not None else {"l0s": [best.l0]}
-            settings = options | grid | {"exact": self.exact}
-            points = [one[0] for one in full_paths(X, coded, weights, self.ridge_, settings)]
+        points = []
+        for i, (target, found) in enumerate(zip(coded, paths, strict=True)):
+            program = posed(X, target, weights, self.ridge_, options)
+            alone = path_at(program, found[point], self.tol, self.exact, self.time_limit)
+            points.append(whole(alone)[0])
+            if not self.exact:
+                proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
+                paths[i] = replace(found, points=proved)
         return paths, points
 
     def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
@@ -195,15 +198,26 @@ class SparseCV(LinearEstimator):
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
 
 
+def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any]) -> Program:
+    """The program at the first point of the grid."""
+    first = {"l0": options["l0s"][0]} if options["ks"] is None else {"k": options["ks"][0]}
+    problem = {name: value for name, value in options.items() if name not in OF_PATHS}
+    return Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+
+
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
-    """One path per problem. Ctrl-C ends the whole choice: half of one would choose otherwise."""
-    found = []
-    for y in coded:
-        found.append(path(X, y, sample_weight=weights, ridge=ridge, **options))
-        if found[-1].interrupted:
-            raise KeyboardInterrupt
+    """One path per problem."""
+    grid, tol, limit = options["ks"] or options["l0s"], options["tol"], options["time_limit"]
+    programs = (posed(X, y, weights, ridge, options) for y in coded)
+    return [whole(plain_path(program, grid, tol, limit)) for program in programs]
+
+
+def whole(found: Path) -> Path:
+    """A path. Ctrl-C ends the whole choice: half of one would choose otherwise."""
+    if found.interrupted:
+        raise KeyboardInterrupt
     return found
 
 
@@ -244,15 +258,12 @@ def fold_models(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[list[tuple[Vector, float]]]:
     """(coef, intercept) at each point of the grid, for each problem."""
-    problem = {name: value for name, value in options.items() if name not in OF_PATHS}
-    grid = options["ks"] or options["l0s"]
-    first = {"k": grid[0]} if options["ks"] else {"l0": grid[0]}
     found = []
     for y in coded:
         deadline = Deadline.of(options["time_limit"])
-        program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+        program = posed(X, y, weights, ridge, options)
         program.require_convex("path")
-        models = Ladder(program, deadline).climb(grid)
+        models = Ladder(program, deadline).climb(options["ks"] or options["l0s"])
         found.append([program.to_user(model.w, model.b) for model in models])
     return found
 

@@ -78,6 +78,37 @@ class Improvement(Fits):
         self.grown = [self.pool[inside] for inside in found]
         return self.grown
 
+    def restart(self, count: int, seed: int, stop: Callable[[], bool]) -> None:
+        """Improve perturbed supports, where a descent from them leads below the incumbent."""
+        for support in self._perturbed(count, seed, stop):
+            if stop():
+                return
+            limit = self.incumbent.value
+            found = self.models([support], limit)[0]
+            if found is not None and found.value < limit:
+                self.improve(support, stop)
+
+    def _perturbed(self, count: int, seed: int, stop: Callable[[], bool]) -> Iterator[Index]:
+        """Where descents end that start near the incumbent of the moment, in its quadratic.
+
+        Some of its features, at random, are exchanged for others of the pool.
+        """
+        program, rng = self.program, np.random.default_rng(seed)
+        for _ in range(count):
+            support = self.incumbent.support
+            chosen = support[program.free[support]]
+            others = np.setdiff1d(self.pool[~self.fixed], chosen)
+            most = min(max(1, len(chosen) // 2), len(others))
+            if len(chosen) == 0 or most == 0:
+                return
+            changed = int(rng.integers(1, most + 1))
+            kept = rng.permutation(chosen)[: len(chosen) - changed]
+            start = np.concatenate((kept, rng.choice(others, changed, replace=False)))
+            start = np.union1d(start, support[~program.free[support]])
+            end = self._descend(self._around(self.incumbent), start, stop)
+            if end is not None:
+                yield end
+
     def _room(self, support: Index) -> int:
         """How many features may be added to a support."""
         program = self.program

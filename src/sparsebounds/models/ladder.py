@@ -20,6 +20,10 @@ from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.program import Program
 
+GROWN, RESTARTS = 3, 5
+"""Supports of a beam that are improved, and perturbed ones, per point; among few features there are
+fewer of these."""
+
 POOL = 100
 """Features in play beside the model's own and twice the budget."""
 
@@ -95,8 +99,12 @@ class Ladder(Improvement):
             supports = [] if end is None else [end]
             if len(here.support) <= LARGE:
                 supports += self.beams(expansion, [here.support, *self.grown], stop)
-            self.models(supports, self.incumbent.value)
-            self.improve(self.incumbent.support, stop)
+            found = self.models(supports, self.incumbent.value)
+            better = [model for model in found if model is not None]
+            for model in sorted(better, key=lambda model: model.value)[:GROWN]:
+                self.improve(model.support, stop)
+            outside = int(np.count_nonzero(~self.fixed)) - len(self.incumbent.support)
+            self.restart(min(RESTARTS, outside // 5), len(here.support), stop)
         except TimeUp:
             pass
         return self.incumbent

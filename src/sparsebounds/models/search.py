@@ -66,13 +66,10 @@ class Search(Improvement):
                 if enough():
                     break
                 self.improve(start, enough)
-            for support in self._perturbed(enough):
-                if enough():
-                    break
-                limit = self.incumbent.value
-                found = self.models([support], limit)[0]
-                if found is not None and found.value < limit:
-                    self.improve(support, enough)
+            large = np.count_nonzero(self.incumbent.w) > LARGE
+            count = RESTARTS // 4 if large or self.known else RESTARTS
+            # Neighbours on a path draw differently, as they hand on what they find.
+            self.restart(count, len(self.known[0]) if self.known else 0, enough)
         return self.finished(self.incumbent)
 
     def quick(self, goal: float = -np.inf) -> Model:
@@ -124,30 +121,6 @@ class Search(Improvement):
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
         yield from self.beams(expansion, self.known, stop)[:GROWN]
-
-    def _perturbed(self, stop: Callable[[], bool]) -> Iterator[Index]:
-        """Where descents end that start near the incumbent of the moment, in its quadratic.
-
-        Some of its features, at random (seeded), are exchanged for others of the pool. Neighbours
-        on a path draw differently, as they hand on what they find.
-        """
-        program = self.program
-        rng = np.random.default_rng(len(self.known[0]) if self.known else 0)
-        large = np.count_nonzero(self.incumbent.w) > LARGE
-        for _ in range(RESTARTS // 4 if large or self.known else RESTARTS):
-            support = self.incumbent.support
-            chosen = support[program.free[support]]
-            others = np.setdiff1d(self.pool[~self.fixed], chosen)
-            most = min(max(1, len(chosen) // 2), len(others))
-            if len(chosen) == 0 or most == 0:
-                return
-            count = int(rng.integers(1, most + 1))
-            kept = rng.permutation(chosen)[: len(chosen) - count]
-            start = np.concatenate((kept, rng.choice(others, count, replace=False)))
-            start = np.union1d(start, support[~program.free[support]])
-            end = self._descend(self._around(self.incumbent), start, stop)
-            if end is not None:
-                yield end
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

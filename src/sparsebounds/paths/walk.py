@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -84,6 +84,11 @@ class Walk:
     node_limit: int | None
     callback: Callback | None
     checkpoint: str | os.PathLike[str] | None
+    known: list[Index] = field(default_factory=list)
+    """Good supports for the next point, best first."""
+
+    plain: bool = False
+    """Whether relaxations alone are to prove something."""
 
     def __post_init__(self) -> None:
         program, grid = self.program, self.grid
@@ -97,7 +102,6 @@ class Walk:
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace, self.columns = Workspace(program), Pool(program)
         self.last: Relaxation | None = None
-        self.known: list[Index] = []
         self.sizes: dict[int, DualPoint] = {}
         self.relaxed_sizes: set[int] = set()
         self.rows: list[Row] = []
@@ -193,7 +197,7 @@ class Walk:
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
         row = row.or_better(self.rows[::-1])
-        if not self.late() and not self.interrupted:
+        if not self.plain and not self.late() and not self.interrupted:
             row = self.shifted(row, relaxed)
         if self.exact and not self.late() and not self.interrupted:
             row = self.searched(row, relaxed)
