@@ -26,6 +26,7 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
@@ -221,6 +222,7 @@ def whole(found: Path) -> Path:
     return found
 
 
+@one_thread()
 def fold_scores(
     shell: Any,
     scorer: Any,

@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram
 from sparsebounds.fitting import padded
 from sparsebounds.models.exchange import Quadratic
 from sparsebounds.models.pool import Pool
@@ -44,7 +45,7 @@ class Expansion:
         bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         right = bend * z - program.F.gradient(z)
         root = rows * np.sqrt(bend)
-        hessian, linear = root @ root.T, rows @ right
+        hessian, linear = gram(root), rows @ right
         mean, level = np.zeros(len(rows)), 0.0
         if program.fit_intercept:
             mass = float(bend.sum())

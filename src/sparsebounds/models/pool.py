@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram, product
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 
@@ -60,8 +61,8 @@ class Pool:
             grown[:old, :old] = self._gram
             fresh = self._centred[old:size]
             root = fresh * np.sqrt(self._program.F.p)
-            grown[old:, old:] = root @ root.T
-            grown[:old, old:] = self._centred[:old] @ (fresh * self._program.F.p).T
+            grown[old:, old:] = gram(root)
+            grown[:old, old:] = product(self._centred[:old], (fresh * self._program.F.p).T)
             grown[old:, :old] = grown[:old, old:].T
             self._gram, self._multiplied = grown, size
         return self._gram[places[:, None], places]
