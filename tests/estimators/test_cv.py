@@ -194,6 +194,7 @@ def test_processes_keep_to_their_share_and_agree() -> None:
     np.testing.assert_allclose(
         alone.cv_results_["mean_test_score"], shared.cv_results_["mean_test_score"], rtol=1e-9
     )
+    assert (alone.best_k_, alone.coef_.tolist()) == (shared.best_k_, shared.coef_.tolist())
     counted = sb.SparseRegressorCV([1, 2], cv=3, n_jobs=2, scoring=threads_at_hand).fit(X, Y)
     share = max(1, joblib.cpu_count() // 2)
     assert np.max(counted.cv_results_["mean_test_score"]) <= share

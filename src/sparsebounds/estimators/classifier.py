@@ -55,14 +55,18 @@ class ClassifierPredictions(ClassifierMixin):
 
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The model of each problem and what is proved about it, as attributes."""
-        self.coef_ = np.array([point.coef for point in points])
-        self.intercept_ = np.array([point.intercept for point in points])
+        self._take([(point.coef, point.intercept) for point in points])
         self.upper_ = one_or_all(np.array([point.upper for point in points]))
         self.lower_ = one_or_all(np.array([point.lower for point in points]))
         self.gap_ = one_or_all(np.array([point.rel_gap for point in points]))
         proved = all(point.status == "optimal" for point in points)
         self.status_ = "optimal" if proved else "bounded"
         self.certificate_ = one_or_all([point.certificate for point in points])
+
+    def _take(self, models: Sequence[tuple[Vector, float]]) -> None:
+        """The model of each problem: what predicting needs."""
+        self.coef_ = np.array([coef for coef, _ in models])
+        self.intercept_ = np.array([intercept for _, intercept in models])
 
     def decision_function(self, X: Any) -> Any:
         """The linear predictor: one number per row for two classes, else one per row and class."""
