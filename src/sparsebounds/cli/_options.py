@@ -37,6 +37,10 @@ Data = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
+RequireOptimal = Annotated[
+    bool,
+    typer.Option("--require-optimal", help="Exit code 3 where a gap is wider than --tol."),
+]
 Exact = Annotated[
     bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
 ]

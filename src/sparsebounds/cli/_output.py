@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console, RenderableType
@@ -36,10 +36,20 @@ PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
 console = PlainConsole(**PLAIN)
 errors = PlainConsole(stderr=True, soft_wrap=True, **PLAIN)
 
-OK, REFUSED, BAD_INPUT, BOUNDED = 0, 1, 2, 3
+OK, REFUSED, BAD_INPUT, NOT_OPTIMAL = 0, 1, 2, 3
 
 WIDEST = 80
 """Columns of tables and prose; a wider terminal does not make longer lines."""
+
+
+def finish(statuses: Iterable[str], *, require_optimal: bool) -> NoReturn:
+    """End a command: a model with valid bounds is a result, whatever the gap.
+
+    Only where the proof of optimality was asked for, what is not optimal to --tol ends with
+    NOT_OPTIMAL.
+    """
+    proved = all(status == "optimal" for status in statuses)
+    raise typer.Exit(OK if proved or not require_optimal else NOT_OPTIMAL)
 
 
 MISTAKES = (ValueError, TypeError, OSError)

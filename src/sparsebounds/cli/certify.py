@@ -12,7 +12,7 @@ from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
+from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._show import bounds_record, bounds_table, status_text
 from sparsebounds.relaxation import relaxation_of
@@ -34,6 +34,7 @@ def certify(
     size: SizeOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
+    require_optimal: options.RequireOptimal = False,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
     force: options.Force = False,
@@ -43,8 +44,8 @@ def certify(
 
     What is not given is as in the file, where solve --out wrote it, else as in solve.
 
-    Exit code 0: optimal to --tol, proved. 3: the proved gap is wider. 2: bad input, or a model
-    that breaks a constraint.
+    Exit code 0: valid bounds, whatever the gap. 2: bad input, or a model that breaks a constraint.
+    3: --require-optimal was given, and the gap is wider than --tol.
 
     Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
     """
@@ -72,11 +73,11 @@ def certify(
         print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
     else:
         summary = bounds_table(program, proof.lower, proof.upper)
-        summary.add_row("status", status_text(status, tol))
+        summary.add_row("status", status_text(status, relative, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)
         say(f"\n{bounds_sentence(*sides)}")
     with sentences():
         if certificate is not None:
             proof.save(certificate)
-    raise typer.Exit(OK if status == "optimal" else BOUNDED)
+    finish([status], require_optimal=require_optimal)

@@ -14,7 +14,7 @@ from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import save_model
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
+from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
 from sparsebounds.cli._run import Run, command_line
 from sparsebounds.cli._show import scores_table, show_solution
@@ -31,6 +31,7 @@ def solve(
     folds: FoldOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
+    require_optimal: options.RequireOptimal = False,
     exact: options.Search = None,
     time_limit: options.TimeLimit = None,
     checkpoint: Annotated[
@@ -47,7 +48,8 @@ def solve(
 ) -> None:
     """Find a sparse model and prove how close to the best possible it is.
 
-    Exit code 0: optimal to --tol, proved. 3: a model whose proved gap is wider. 2: bad input.
+    Exit code 0: a model with valid bounds, whatever the gap. 2: bad input. 3: --require-optimal was
+    given, and the gap is wider than --tol.
 
     Example: sparsebounds solve patients.csv --target survival -k 5 --out model.json
 
@@ -114,4 +116,4 @@ def solve(
         if report is not None:
             with spinner("Report"):
                 run.report(report, certificate)
-    raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)
+    finish([solution.status], require_optimal=require_optimal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from sparsebounds.report.page import (
     write,
 )
 from sparsebounds.report.scores import Held, Predicted, predictions
-from sparsebounds.solving import Solution, bounds_sentence, features_sentence
+from sparsebounds.solving import Solution, bounds_sentence, features_sentence, status_words
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,15 @@ def report_solution(
 
 
 def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
-    status = Card("status", "bounded", "the gap is wider than the tolerance", "open")
-    if solution.status == "optimal":
-        status = Card("status", "optimal", "proved, to the tolerance", "good")
+    mark: Literal["good", "open"] = "good" if solution.status == "optimal" else "open"
+    words = status_words(solution.status, solution.rel_gap)
     return (
-        status,
+        Card(
+            "status",
+            words,
+            "no model is better by more" if mark == "open" else "to the tolerance",
+            mark,
+        ),
         Card("objective", rounded_up(solution.upper, 5), "of this model"),
         Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
         Card("gap", percent_up(solution.rel_gap), "of its objective"),

@@ -7,8 +7,15 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds._support.decimals import rounded_down, rounded_up
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.program import Program
+
+
+def status_words(status: str, relative: float) -> str:
+    """A status as it is shown: a gap is something proved, not something that failed."""
+    if status == "optimal":
+        return "proved optimal"
+    return f"proved within {percent_up(relative)}" if math.isfinite(relative) else "no bound yet"
 
 
 def bounds_sentence(program: Program, lower: float, upper: float, relative: float) -> str:

@@ -23,6 +23,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 from sparsebounds.solving.outliers import Outliers
 from sparsebounds.solving.proof import proved
+from sparsebounds.solving.sentences import status_words
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
@@ -210,7 +211,7 @@ class Solution:
             (str(i) if names is None else names[i], f"{self.coef[i]:.6g}")
             for i in self.support.tolist()
         ]
-        kind = "proved optimal" if self.status == "optimal" else "bounded"
+        kind = status_words(self.status, self.rel_gap)
         return block(
             f"Solution: {len(self.support)} feature{'s' * (len(self.support) != 1)}, {kind}",
             [
