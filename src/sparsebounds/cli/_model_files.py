@@ -21,10 +21,10 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def _from_document(document: Document) -> SavedModel:
 
 def _parameters(document: Document) -> Parameters:
     part, loss = document.record("parameters"), document.get("loss")
-    _refuse_others(part, STANDARD)
+    part.refuse_others(STANDARD)
     if not isinstance(loss, str):
         raise InputError("loss must be the name of a loss.")
     stated = {**STANDARD, **part.content, "loss": loss}
@@ -258,31 +258,9 @@ def _parameters(document: Document) -> Parameters:
     return Parameters(stated)
 
 
-def _refuse_others(part: Document, known: Iterable[str]) -> None:
-    """What is not stated is at its default: a file may be older than an argument, not newer."""
-    others = sorted(part.content.keys() - set(known))
-    if others:
-        raise InputError(
-            f"{part.path}.{others[0]} is not known here; update sparsebounds, or remove it."
-        )
-
-
 def _table(document: Document) -> tuple[Choice, Recipe]:
     table = document.record("table")
-    part = table.record("choice")
-    stated = dict(part.content)
-    kinds = get_type_hints(Choice)
-    _refuse_others(part, kinds)
-    for name, kind in kinds.items():
-        if name not in stated:
-            continue
-        if kind == tuple[str, ...]:
-            stated[name] = tuple(map(str, part.entries(name)))
-        elif kind == float | None and type(stated[name]) is int:
-            stated[name] = float(stated[name])
-        elif not isinstance(stated[name], kind):
-            raise InputError(f"table.choice.{name} is of the wrong kind.")
-    return Choice(**stated), Recipe.of(table.content.get("columns"))
+    return Choice.of(table.record("choice")), Recipe.of(table.content.get("columns"))
 
 
 def _no_constant(name: str) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from sparsebounds.certificates import Certificate
 from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model_files import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
@@ -26,7 +27,7 @@ from sparsebounds.report import (
     report_solution,
 )
 from sparsebounds.solving import Solution
-from sparsebounds.tables import Choice, Reading
+from sparsebounds.tables import Reading
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,7 @@ def origin(reading: Reading, command: str, certificate: Path | None = None) -> O
     """The file, what became of its columns, and the commands."""
     check = None
     if certificate is not None:
-        files = shlex.join([str(certificate), str(reading.path)])
-        check = " ".join(["sparsebounds verify", files, *_options(reading.choice)])
+        check = shlex.join(["sparsebounds", "verify", str(certificate), str(reading.path)])
     return Origin(
         command=command,
         source=reading.path.name,
@@ -146,16 +146,9 @@ def origin(reading: Reading, command: str, certificate: Path | None = None) -> O
     )
 
 
-def _options(choice: Choice) -> list[str]:
-    """The options that read a table this way."""
-    given = []
-    for field in fields(Choice):
-        value, option = getattr(choice, field.name), f"--{field.name.replace('_', '-')}"
-        if value == field.default:
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            given.append(option if one is True else f"{option} {shlex.quote(str(one))}")
-    return given
+def save_proof(file: Path, proof: Certificate, reading: Reading) -> None:
+    """Save a certificate that knows how its table was read, so that `verify` can read it again."""
+    replace(proof, table={"choice": asdict(reading.restated())}).save(file)
 
 
 def command_line(context: typer.Context) -> str:

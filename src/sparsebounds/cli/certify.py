@@ -14,10 +14,12 @@ from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
+from sparsebounds.cli._run import save_proof
 from sparsebounds.cli._show import bounds_record, bounds_table, status_text
 from sparsebounds.relaxation import relaxation_of
 from sparsebounds.solving import bounds_sentence
 from sparsebounds.solving import certify as prove
+from sparsebounds.tables import is_archive
 
 
 @grouped
@@ -54,8 +56,8 @@ def certify(
         check_outputs([("--certificate", certificate)], inputs, force=force)
         loaded = load_model(model)
         problem.check()
-        arrays = data.suffix.lower() == ".npz"  # their names are their own
-        reading = table.read(data, None if arrays else loaded.choice)
+        # The names of arrays are their own.
+        reading = table.read(data, None if is_archive(data) else loaded.choice)
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
@@ -79,5 +81,5 @@ def certify(
         say(f"\n{bounds_sentence(*sides)}")
     with sentences():
         if certificate is not None:
-            proof.save(certificate)
+            save_proof(certificate, proof, reading)
     finish([status], require_optimal=require_optimal)

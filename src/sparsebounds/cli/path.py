@@ -21,7 +21,7 @@ from sparsebounds.cli._model_files import feature
 from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import finish, plain_table, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_folder, check_outputs
-from sparsebounds.cli._run import command_line, held_rows, origin
+from sparsebounds.cli._run import command_line, held_rows, origin, save_proof
 from sparsebounds.paths import Path, changes, path_of, printed
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress
@@ -124,7 +124,8 @@ def path(
         if certificates is not None:
             certificates.mkdir(parents=True, exist_ok=True)
             for point in found:
-                point.certificate.save(_proof_file(certificates, found.kind, point.place))
+                file = _proof_file(certificates, found.kind, point.place)
+                save_proof(file, point.certificate, reading)
         if report_file is not None:
             source = origin(reading, command_line(context))
             held = held_rows(reading)

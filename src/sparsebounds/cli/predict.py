@@ -25,6 +25,7 @@ from sparsebounds.tables import (
     check_file,
     check_gaps,
     did_you_mean,
+    is_archive,
     load_arrays,
     not_a_number_is_missing,
     read_frame,
@@ -74,7 +75,7 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     if model.features is None:
         raise InputError("The model has no feature names; pass a model file of solve --out.")
     check_file(path)
-    if path.suffix.lower() == ".npz":
+    if is_archive(path):
         return _of_arrays(model, path), []
     frame, notes = read_frame(path)
     names = [str(name) for name in model.features]

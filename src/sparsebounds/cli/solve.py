@@ -16,7 +16,7 @@ from sparsebounds.cli._model_files import save_model
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._run import Run, command_line
+from sparsebounds.cli._run import Run, command_line, save_proof
 from sparsebounds.cli._show import scores_table, show_solution
 from sparsebounds.report import require_report
 from sparsebounds.solving import solve_program
@@ -112,7 +112,7 @@ def solve(
         if out is not None:
             save_model(out, run.model(), parameters)
         if certificate is not None:
-            solution.certificate.save(certificate)
+            save_proof(certificate, solution.certificate, reading)
         if report is not None:
             with spinner("Report"):
                 run.report(report, certificate)

@@ -8,7 +8,7 @@ The way from columns to X is a `Recipe`, which a model file keeps, so that new r
 from __future__ import annotations
 
 from sparsebounds.tables.choice import IMPUTATIONS, Choice, check_column, split_names
-from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
 from sparsebounds.tables.recipe import Column, Recipe
@@ -29,6 +29,7 @@ __all__ = [
     "check_gaps",
     "check_response",
     "did_you_mean",
+    "is_archive",
     "listing",
     "load_arrays",
     "not_a_number_is_missing",

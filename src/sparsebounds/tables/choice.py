@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+from sparsebounds._support.documents import Document
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables.suggestions import did_you_mean, listing
 
@@ -59,6 +60,33 @@ class Choice:
         if not changes.keys().isdisjoint(("drop_missing", "impute")):
             changes = {"drop_missing": False, "impute": None} | changes
         return replace(self, **changes)
+
+    @classmethod
+    def of(cls, document: Document) -> Choice:
+        """What `asdict` made of one, from a file; InputError, naming what is wrong."""
+        stated, kinds = dict(document.content), get_type_hints(cls)
+        document.refuse_others(kinds)
+        for name in stated:
+            kind = kinds[name]
+            if kind == tuple[str, ...]:
+                stated[name] = tuple(map(str, document.entries(name)))
+            elif kind == float | None and type(stated[name]) is int:
+                stated[name] = float(stated[name])
+            elif not isinstance(stated[name], kind):
+                raise InputError(f"{document.path}.{name} is of the wrong kind.")
+        return cls(**stated)
+
+    def words(self) -> str:
+        """The options that say the same, with long lists cut short."""
+        given = []
+        for field in fields(self):
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                given.append(option)
+            elif value != field.default:
+                shown = listing(value, 4) if isinstance(value, tuple) else str(value)
+                given.append(f"{option} {shown}")
+        return "; ".join(given)
 
     def roles(self) -> dict[str, str]:
         """Option -> column, of the columns that are not features."""
@@ -116,10 +144,8 @@ def matching(option: str, values: Iterable[str], columns: list[str], path: Path)
 
 def split_names(values: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Names with commas between; a column whose own name holds a comma stands for itself."""
-    known = set(columns)
-    parts = [
-        part.strip()
-        for value in values
-        for part in ([value] if value in known else value.split(","))
-    ]
-    return [part for part in parts if part]
+    known, found = set(columns), list[str]()
+    for value in values:
+        parts = (part.strip() for part in value.split(","))
+        found += [value] if value in known else filter(None, parts)
+    return found

@@ -12,7 +12,7 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, chosen_features
-from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.learn import learn
 from sparsebounds.tables.missing import not_a_number_is_missing, refuse_infinite, refuse_missing
@@ -64,6 +64,16 @@ class Reading:
     notes: tuple[str, ...] = field(default=())
     """Sentences a user should see."""
 
+    def restated(self) -> Choice:
+        """The choice with its columns by name: a table that has grown since is read the same."""
+        if self.recipe is None:
+            return self.choice
+        columns = self.recipe.columns
+        named = {"features": tuple(column.name for column in columns), "exclude": ()}
+        if self.choice.categorical:
+            named["categorical"] = tuple(c.name for c in columns if c.categories is not None)
+        return replace(self.choice, **named)  # type: ignore[arg-type]
+
 
 def read_table(path: Path, choice: Choice) -> Reading:
     """Read, choose, encode and split.
@@ -72,7 +82,7 @@ def read_table(path: Path, choice: Choice) -> Reading:
     other kind is a table with named columns (in a .npy file, numbered ones).
     """
     check_file(path)
-    if path.suffix.lower() == ".npz":
+    if is_archive(path):
         return _arrays(path, choice)
     frame, notes = read_frame(path)
     features = chosen_features(choice, frame.columns, path)
