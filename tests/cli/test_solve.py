@@ -155,7 +155,10 @@ def test_weights_and_offset(invoke: Invoke, trial: Path) -> None:
 
 def test_labels_of_words(invoke: Invoke, words: Path) -> None:
     result = invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic")
-    assert "The model predicts 'dead' where its weighted sum is above 0." in said(result)
+    assert "The positive class is 'dead': positive coefficients speak for it" in said(result)
+    assert "predicts 'dead' where its weighted sum is above 0. To turn that round: --posit" in said(
+        result
+    )
     found = answer(
         invoke("solve", words, "--target", "fate", "-k", 2, "--loss", "logistic", "--json")
     )

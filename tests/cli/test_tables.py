@@ -125,7 +125,11 @@ def test_rows_of_weight_zero_are_not_scored(invoke: Invoke, trial: Path, tmp_pat
         ("a,b,y\n1,2,p\n4,5,p\n", ("--loss", "logistic"), "The target 'y' is 'p' in every row"),
         ("a,b,y\n1,2,p\n4,5,q\n7,8,r\n", ("--loss", "logistic"), "holds 3 classes ('p', 'q', 'r')"),
         ("a,b,y\n1,2,p\n4,5,q\n", (), "needs numbers; pass --loss logistic."),
-        ("a,b,y\n1,2,p\n4,5,q\n7,8,r\n", (), "needs numbers; turn it into numbers."),
+        (
+            "a,b,y\n1,2,p\n4,5,q\n7,8,r\n",
+            (),
+            "needs numbers; pass --loss logistic for a model of each of them against",
+        ),
         ("a,b,y\nu,v,3\nw,x,4\n", (), "not numbers: 'a' (text, 2 values), 'b' (text, 2 values)"),
         ("a,b,y\n1,2,3\n4,inf,6\n", (), "has infinite values, or values beyond 1e+150: 'b' (1)"),
         ("a,b,y\n1,NaN,3\n4,5,6\n", (), "has missing values: 'b' (1)"),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sparsebounds._version import __version__
-from sparsebounds.cli._commands import Commands
+from sparsebounds.cli._commands import Command, Commands
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
 from sparsebounds.cli.path import path
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 for command in (demo, solve, path, predict, certify, verify, rank, reproduce):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _print_version(asked: bool) -> None:

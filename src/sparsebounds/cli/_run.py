@@ -8,8 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
+from sparsebounds._support.array import Mask
 from sparsebounds.certificates import Certificate
 from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model_files import SavedModel, class_labels, feature
@@ -55,7 +57,18 @@ class Run:
     @cached_property
     def seen(self) -> dict[str, Predicted]:
         """All rows as the model sees them."""
-        return predictions(self.program, self.solution, self.held)
+        seen = predictions(self.program, self.solution, self.held)
+        rows = self.reading.train
+        if rows.factors is not None:  # they are for the fit; scores are of rows as they are
+            own = Held(rows.X, rows.y, rows.weights, rows.offset)
+            seen["train"] = own.seen_by(self.program, self.solution)
+        return seen
+
+    def kept(self, side: str) -> Mask:
+        """The rows of "train" or "test" that weigh something."""
+        rows = self.reading.train if side == "train" else self.reading.held
+        assert rows is not None
+        return np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
 
     @cached_property
     def marked(self) -> MarkedRows | None:

@@ -54,7 +54,7 @@ def certify(
     with sentences():
         inputs = {"MODEL": model, "DATA": data}
         check_outputs([("--certificate", certificate)], inputs, force=force)
-        loaded = load_model(model)
+        loaded = load_model(model, table.positive)
         problem.check()
         # The names of arrays are their own.
         reading = table.read(data, None if is_archive(data) else loaded.choice)

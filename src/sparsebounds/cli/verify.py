@@ -35,7 +35,7 @@ def verify(
     with sentences():
         loaded = Certificate.load(certificate)
         rows = table.read(data, _stated(loaded, data)).train
-        verdict = loaded.verify(rows.X, rows.y, rows.weights, rows.offset)
+        verdict = loaded.verify(rows.X, rows.response, rows.mass, rows.offset)
     if as_json:
         names = ("ok", "lower", "upper", "message")
         print_json({name: getattr(verdict, name) for name in names})

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn import config_context
@@ -48,6 +48,9 @@ class SparseCV(LinearEstimator):
     scoring: Any = None
     n_jobs: int | None = None
 
+    _watch = cast(Any, None)
+    """Called after each point of every path, if it is set: for progress in one process."""
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
         loss = self._chosen_loss()
@@ -76,7 +79,7 @@ class SparseCV(LinearEstimator):
             folds = check_cv(self.cv, y, classifier=is_classifier(self))
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
-            scorer = check_scoring(shell, scoring=self.scoring)
+            scorer = check_scoring(shell, scoring=self._scoring(loss))
             rows = Parallel(n_jobs=self.n_jobs)(
                 delayed(fold_scores)(
                     copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
@@ -109,6 +112,10 @@ class SparseCV(LinearEstimator):
             points = [one[0] for one in full_paths(X, coded, weights, self.ridge_, settings)]
         return paths, points
 
+    def _scoring(self, loss: Loss) -> Any:
+        """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
+        return self.scoring
+
     def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
         """The ridges to try: numbers, or [None] beside a ball."""
         listed = np.iterable(self.ridges) and not isinstance(self.ridges, str)
@@ -139,6 +146,7 @@ class SparseCV(LinearEstimator):
             "ks": None if ks is None else budgets(ks),
             "l0s": None if self.l0s is None else prices(self.l0s),
             "time_limit": self.time_limit,
+            "callback": self._watch,
             **self._problem(loss),
         }
 

@@ -83,10 +83,10 @@ def report_solution(
             _predictions(program, seen, origin, marked),
             _outliers(marked, drawn="test" not in seen),
             _sizes(program, solution, path),
-            _folds(folds),
+            folds_section(folds),
             Section("features", "All features", (every,)),
             data_section(program, held, origin),
-            repeat_section(program, origin, _spent(solution)),
+            repeat_section(program, origin, spent(solution)),
         ),
     )
     write(file, page)
@@ -111,7 +111,7 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
 
 def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
     words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
-    blocks: list[Block] = [Text(words, strong=True), *_bar(program, solution)]
+    blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     blocks += [Text(words) for words in (said, " ".join(advice)) if words]
     blocks.append(
@@ -127,7 +127,7 @@ def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequen
     return Section("proved", "What is proved", tuple(blocks))
 
 
-def _bar(program: Program, solution: Solution) -> list[Block]:
+def gauge(program: Program, solution: Solution) -> list[Block]:
     """From 0 to the objective without features: out of reach, in doubt, gained."""
     lower, upper, null = solution.lower, solution.upper, program.null
     if not 0.0 <= lower <= upper <= null or null == 0.0:
@@ -177,7 +177,8 @@ def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
     return Section("sizes", title, charts)
 
 
-def _folds(folds: Tried | None) -> Section:
+def folds_section(folds: Tried | None) -> Section:
+    """The scores in the folds, if there were any."""
     blocks: tuple[Block, ...] = ()
     if folds is not None:
         drawn = folds_chart(folds.results, folds.score, folds.chosen)
@@ -186,7 +187,8 @@ def _folds(folds: Tried | None) -> Section:
     return Section("folds", "Cross-validation", blocks)
 
 
-def _spent(solution: Solution) -> str:
+def spent(solution: Solution) -> str:
+    """What a solution cost, in words."""
     stats = solution.stats
     nodes = f", {stats.nodes} nodes" if stats.nodes else ""
     return f"{np.ceil(stats.full_passes):.0f} passes over the data{nodes}, {stats.seconds:.2f} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,14 @@ def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> st
     if not clauses:
         return ""
     return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
+
+
+def classes_sentence(first: Any, second: Any) -> str:
+    """Which of two classes is the positive one, and what that means."""
+    return (
+        f"The positive class is {second!r}: positive coefficients speak for it, negative ones for "
+        f"{first!r}, and the model predicts {second!r} where its weighted sum is above 0."
+    )
 
 
 def _rivals(program: Program) -> str:

@@ -36,6 +36,12 @@ class Choice:
     impute: str | None = None
     """How gaps in the features are filled: "median" or "mean"; text by its most frequent value."""
 
+    positive: str | None = None
+    """The class that is told from the others, and that positive coefficients speak for."""
+
+    class_weight: str | None = None
+    """"balanced": the same total weight for every class."""
+
     test: float | None = None
     """The share of the rows that is held out."""
 
@@ -47,6 +53,8 @@ class Choice:
             raise InputError(f"--impute {self.impute!r} must be median or mean.{near}")
         if self.impute is not None and self.drop_missing:
             raise InputError("Both --drop-missing and --impute were given; pass only one of them.")
+        if self.class_weight not in (None, "balanced"):
+            raise InputError(f"--class-weight {self.class_weight!r} must be balanced.")
         if self.test is not None and not 0 < self.test < 1:
             raise InputError(
                 f"--test {self.test:g} must be between 0 and 1: the share of rows held out."
