@@ -107,7 +107,8 @@ def test_other_tools(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:
 
 def test_models_that_break_a_constraint(refused: Refused, numbers: Path, model: Path) -> None:
     common = ("certify", model, numbers, "--target", "score")
-    assert "it has 2 nonzeros, more than k=1" in refused(*common, "-k", 1)
+    said = refused(*common, "-k", 1)
+    assert "it has 2 nonzeros, more than -k 1; pose the problem with -k 2 to certify it as" in said
     assert "`never` rules out" in refused(*common, "--never", "age")
     assert "exceeds ball=0.001" in refused(*common, "--ball", 0.001)
     assert "but the program has none" in refused(*common, "--no-intercept", "--no-standardize")
@@ -183,6 +184,9 @@ def test_models_of_other_data(
         ({"parameters": {"positive": 1}}, "parameters.positive must be true or false."),
         ({"parameters": {"always": "age"}}, "parameters.always must be a list."),
         ({"table": 3}, "table must be an object."),
+        ({"models": 3}, "models must be a list."),
+        ({"models": [3]}, "models[0] must be an object."),
+        ({"models": [{}]}, "models must hold one for each of three classes or more."),
         (
             {"table": {"choice": {"x": 1}}},
             "table.choice.x is not known here; update sparsebounds, or remove it.",

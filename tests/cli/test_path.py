@@ -97,7 +97,7 @@ def test_grids() -> None:
         (("--ks", "1:5:0"), "--ks '1:5:0': 1:5:0 names no number."),
         (("--l0s", "0"), "--l0s '0': write 1:0.001:30 or 1,0.1,0.01"),
         (("--l0s", "x:1"), "--l0s 'x:1': write 1:0.001:30"),
-        (("--stop", 3), "stop=3.0 must be a number between 0 and 1"),
+        (("--stop", 3), "--stop 3.0 must be a number between 0 and 1"),
         (
             ("--plot", "/nowhere/p.png"),
             "--plot /nowhere/p.png cannot be written: the folder /nowhere does not exist",

@@ -279,7 +279,7 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("-k", -1), "k=-1 is negative; pass the largest number of nonzeros, 0 or more."),
         (("--ridge", 0), "ridge=0.0 must be finite and greater than 0."),
         (("--l0", "nan"), "l0=nan must be finite and greater than 0."),
-        (("--tol", 0), "tol=0.0 must be a number greater than 0, such as 1e-4."),
+        (("--tol", 0), "--tol 0.0 must be a number greater than 0, such as 1e-4."),
         (("--time-limit", 0), "time_limit=0.0 must be a number of seconds greater than 0."),
         (("--loss", "hinge"), "amplitude. Did you mean 'squared_hinge'?"),
         (("--loss", "logistc"), "--loss 'logistc' is not a loss; pass one of squared, logistic"),

@@ -10,6 +10,7 @@ from sparsebounds._version import __version__
 from sparsebounds.cli._commands import Command, Commands
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.near import near
 from sparsebounds.cli.path import path
 from sparsebounds.cli.predict import predict
 from sparsebounds.cli.rank import rank
@@ -23,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-for command in (demo, solve, path, predict, certify, verify, rank, reproduce):
+for command in (demo, solve, path, near, predict, certify, verify, rank, reproduce):
     app.command(cls=Command)(command)
 
 

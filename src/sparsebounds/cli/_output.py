@@ -6,6 +6,7 @@ Everything printed for a reader passes `printable`, and no text is read as rich'
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -20,7 +21,7 @@ from rich.text import Text
 
 from sparsebounds._support.documents import jsonable
 from sparsebounds._support.printable import printable
-from sparsebounds.exact import SearchProgress
+from sparsebounds.exact import NearProgress, SearchProgress
 from sparsebounds.paths import PathProgress
 from sparsebounds.relaxation import Progress
 
@@ -56,13 +57,34 @@ MISTAKES = (ValueError, TypeError, OSError)
 """What a user can get wrong."""
 
 
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("l0", "ridge", "ball", "tol", "stop", "eps", "time_limit", "max_supports", "loss")
+} | {"k": "-k", "sample_weight": "--weights"}
+"""The library's arguments, as the command line calls them."""
+
+ARGUMENT = re.compile(rf"(^|data: |, at |lower |more than |with )({'|'.join(OPTIONS)})(=|\b)")
+
+
+def in_options(sentence: str) -> str:
+    """A sentence of the library in the words of the command line: k=5 is -k 5.
+
+    Only where a sentence of ours names an argument, and not in names from the data.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        return found[1] + OPTIONS[found[2]] + (" " if found[3] else "")
+
+    return ARGUMENT.sub(option, sentence)
+
+
 @contextmanager
 def sentences(caught: tuple[type[Exception], ...] = MISTAKES) -> Iterator[None]:
     """Turn these errors into a sentence; others stay tracebacks."""
     try:
         yield
     except caught as error:
-        said = str(error)
+        said = in_options(str(error))
         if isinstance(error, MemoryError):
             said = f"There is too little memory. {said}".rstrip(". ") + ": take fewer data."
         errors.print(Text.assemble(("Error:", "bold red"), " ", printable(said)))
@@ -104,7 +126,7 @@ def print_csv(text: str) -> None:
 @contextmanager
 def spinner(
     what: str, *, to_the_end: bool = False
-) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
+) -> Iterator[Callable[[Progress | SearchProgress | PathProgress | NearProgress], None]]:
     """A spinner on standard error with the bounds so far, only where that is a terminal.
 
     A sentence, once, where a search that is to go on to the end is expected to be long.
@@ -112,7 +134,7 @@ def spinner(
     warned = False
     shown = errors.status(Text(printable(f"{what} ..."))) if errors.is_terminal else None
 
-    def report(now: Progress | SearchProgress | PathProgress) -> None:
+    def report(now: Progress | SearchProgress | PathProgress | NearProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
         if to_the_end and not warned and outlook is not None and outlook.hard:

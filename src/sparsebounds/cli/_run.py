@@ -17,6 +17,7 @@ from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model_files import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
+from sparsebounds.exact import near_around
 from sparsebounds.paths import path_around
 from sparsebounds.program import Program
 from sparsebounds.report import (
@@ -134,6 +135,7 @@ class Run:
             folds=None if folds is None else folds.tried,
             origin=origin(self.reading, self.command, certificate),
             advice=self.advice,
+            near=near_around(self.program, seconds),
         )
 
 

@@ -11,12 +11,14 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds.exact import NearOptimal
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, solution_band
 from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
+from sparsebounds.report.near import near_section
 from sparsebounds.report.origin import Origin, data_section, repeat_section
 from sparsebounds.report.outliers import MarkedRows
 from sparsebounds.report.page import (
@@ -60,10 +62,11 @@ def report_solution(
     folds: Tried | None = None,
     origin: Origin | None = None,
     advice: Sequence[str] = (),
+    near: NearOptimal | None = None,
 ) -> None:
     """Write the report of a solution; `seen` are its `predictions`, where they are at hand.
 
-    `advice` are sentences on a wide gap.
+    `advice` are sentences on a wide gap; `near` are other models nearly as good.
     """
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
@@ -84,6 +87,7 @@ def report_solution(
             _outliers(marked, drawn="test" not in seen),
             _sizes(program, solution, path),
             folds_section(folds),
+            near_section(program, near),
             Section("features", "All features", (every,)),
             data_section(program, held, origin),
             repeat_section(program, origin, spent(solution)),

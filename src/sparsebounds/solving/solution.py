@@ -193,6 +193,7 @@ class Solution:
         whose certified band is drawn (else a short one is made); `program` is the problem where
         the solution does not hold it any more. Needs the extra `report`.
         """
+        from sparsebounds.exact import near_around
         from sparsebounds.paths import path_around
         from sparsebounds.report import Held, check_report, report_solution
 
@@ -203,7 +204,10 @@ class Solution:
         held = None if X is None else Held(X, y, sample_weight, offset).checked(posed)
         path = path_around(posed, self.stats.seconds) if path is None else path
         said = self.advice(program=posed)
-        report_solution(file, posed, self, held=held, names=names, path=path, advice=said)
+        near = near_around(posed, self.stats.seconds)
+        report_solution(
+            file, posed, self, held=held, names=names, path=path, advice=said, near=near
+        )
 
     def _repr_html_(self) -> str:
         names = self.feature_names
