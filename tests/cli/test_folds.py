@@ -102,7 +102,7 @@ def test_progress_says_folds_and_points(numbers: Path) -> None:
     options = FoldOptions(3, "1:4", None, "0.01,0.1", None, None)
     none = ProblemOptions(**dict.fromkeys(f.name for f in fields(ProblemOptions)))
     chosen_by_folds(
-        *(Parameters(), reading, options, SizeOptions(None, None), none, None),
+        *(Parameters(), reading, [], options, SizeOptions(None, None), none, None),
         lambda now: seen.append(now.line()),
     )
     assert seen[0] == "path 1 of 6 (folds times ridges), 1 of 4 points"

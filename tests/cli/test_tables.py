@@ -123,7 +123,11 @@ def test_rows_of_weight_zero_are_not_scored(invoke: Invoke, trial: Path, tmp_pat
         ("a,b,y\n1,2,3\n4,5,6,7\n", (), "line 3 has 4 fields, but the header 3."),
         ("a,b,y\n1,2,3\n4,5,3\n", (), "The target 'y' is 3 in every row: there is nothing"),
         ("a,b,y\n1,2,p\n4,5,p\n", ("--loss", "logistic"), "The target 'y' is 'p' in every row"),
-        ("a,b,y\n1,2,p\n4,5,q\n7,8,r\n", ("--loss", "logistic"), "holds 3 classes ('p', 'q', 'r')"),
+        (
+            "a,b,y\n1,2,3\n4,5,6.5\n7,8,9\n",
+            ("--loss", "logistic"),
+            "3 classes (3.0, 6.5, 9.0)",
+        ),
         ("a,b,y\n1,2,p\n4,5,q\n", (), "needs numbers; pass --loss logistic."),
         (
             "a,b,y\n1,2,p\n4,5,q\n7,8,r\n",

@@ -70,6 +70,7 @@ class FoldProgress:
 def chosen_by_folds(
     parameters: Parameters,
     reading: Reading,
+    labels: list[Any],
     options: FoldOptions,
     size: SizeOptions,
     problem: ProblemOptions,
@@ -78,7 +79,8 @@ def chosen_by_folds(
 ) -> Folds:
     """The parameters with k or l0, and the ridge, that predict best in the folds.
 
-    Half of a time limit is for the folds, in equal parts.
+    `labels` are those of more than two classes, each of which is told from the rest. Half of a time
+    limit is for the folds, in equal parts.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -88,10 +90,10 @@ def chosen_by_folds(
     table, two = reading.train, parameters.loss.two_class
     if table.offset is not None:
         raise InputError("--cv does not take an --offset; choose with -k or --l0 and --ridge.")
-    y, labels = _coded(table) if two else (table.y, [])
     scoring = scoring_of(options.scoring, parameters.loss, len(labels))
-    many = len(labels) > 2
-    program = parameters.program(reading.against_the_rest(labels[0]).train if many else table)
+    first = reading.against_the_rest(labels[0]).train if labels else table
+    program = parameters.program(first)
+    y = _coded(table, labels) if two else table.y
     _check_count(options.cv, y, two)
     kind, splitter = (SparseClassifierCV, StratifiedKFold) if two else (SparseRegressorCV, KFold)
     grid = _grid(options, size, program)
@@ -103,7 +105,7 @@ def chosen_by_folds(
     others = parameters.values.keys() - {"k", "l0", "ridge", "c"}
     given = {name: parameters[name] for name in others}
     given |= {"always": program.problem.always, "never": program.problem.never}
-    paths = len(grid.get("ridges", [None])) * options.cv * (len(labels) if many else 1)
+    paths = len(grid.get("ridges", [None])) * options.cv * max(1, len(labels))
     search = kind(
         **grid,
         **given,
@@ -125,17 +127,16 @@ def chosen_by_folds(
     )
     words = " ".join([words, *_edges(best, grid, int(np.count_nonzero(program.free)))])
     chosen = Tried(words, found.cv_results_, scoring.axis, best)
-    return Folds(parameters.changed(**best), chosen, None if many else found.path_)
+    return Folds(parameters.changed(**best), chosen, None if labels else found.path_)
 
 
-def _coded(table: Rows) -> tuple[Vector, list[Any]]:
-    """Two classes as -1 and +1, more as their places; and the labels."""
-    labels = labels_of(table.y, table.weights)
-    if table.positive is None and len(labels) > 2:
+def _coded(table: Rows, labels: list[Any]) -> Vector:
+    """Classes with these labels by their places, or two as -1 and +1."""
+    if labels:
         places = [np.where(table.y == label, float(i), 0.0) for i, label in enumerate(labels)]
-        return np.asarray(np.sum(places, axis=0)), labels
-    label = labels[-1] if table.positive is None else table.positive
-    return np.where(table.y == label, 1.0, -1.0), ["rest", label]
+        return np.asarray(np.sum(places, axis=0))
+    positive = labels_of(table.y)[-1] if table.positive is None else table.positive
+    return np.where(table.y == positive, 1.0, -1.0)
 
 
 def _check_count(folds: int, y: Vector, two: bool) -> None:

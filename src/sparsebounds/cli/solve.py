@@ -22,7 +22,7 @@ from sparsebounds.cli._run import Run, command_line, save_proof
 from sparsebounds.cli._show import scores_table, show_solution
 from sparsebounds.report import require_report
 from sparsebounds.solving import solve_program
-from sparsebounds.tables import Reading, labels_of
+from sparsebounds.tables import MOST_CLASSES, Reading, labels_of
 
 
 @grouped
@@ -89,14 +89,14 @@ def solve(
         if folds.cv is not None:
             with spinner("Cross-validating") as callback:
                 chosen = chosen_by_folds(
-                    parameters, reading, folds, size, problem, time_limit, callback
+                    parameters, reading, labels, folds, size, problem, time_limit, callback
                 )
             parameters = chosen.parameters
         given, runs = command_line(context), list[Run]()
         for i, one in enumerate(map(reading.against_the_rest, labels) if labels else [reading]):
             program = parameters.program(one.train)
             what = f"Solving {labels[i]} ({i + 1} of {len(labels)})" if labels else "Solving"
-            until = deadline.part(1.0 / (len(labels) - i)) if labels else deadline
+            until = deadline.anew(1.0 / (len(labels) - i if labels else 1))
             with spinner(what, to_the_end=exact is True) as callback:
                 solution = solve_program(
                     program,
@@ -138,7 +138,9 @@ def _labels(reading: Reading, parameters: Parameters) -> list[Any]:
     if not parameters.loss.two_class or rows.positive is not None or rows.y.ndim != 1:
         return []
     labels = labels_of(rows.y, rows.weights)
-    return labels if len(labels) > 2 else []
+    # Numbers with a fraction are no classes; what is wrong with them is said by the program.
+    whole = rows.y.dtype.kind != "f" or all(label == round(label) for label in labels)
+    return labels if 2 < len(labels) <= MOST_CLASSES and whole else []
 
 
 def _show(run: Run, tol: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +18,7 @@ MOST_FEATURES = 200
 """Rows of the table of features."""
 
 
-def near_section(program: Program, near: NearOptimal | None) -> Section:
+def near_section(program: Program, near: NearOptimal | None, labels: Sequence[str]) -> Section:
     """The features of good models, by how many use them, and the models, best first."""
     blocks: tuple[Block, ...] = ()
     if near is not None:
@@ -28,8 +29,8 @@ def near_section(program: Program, near: NearOptimal | None) -> Section:
         blocks = (
             Text(near.message, strong=True),
             Text(words),
-            _features(near),
-            _models(program, near),
+            _features(near, labels),
+            _models(program, near, labels),
         )
     return Section("near", "Nearly as good", blocks)
 
@@ -45,7 +46,7 @@ def report_near(
         subtitle=program.describe(),
         cards=_cards(near),
         sections=(
-            near_section(program, near),
+            near_section(program, near, [near.label(i) for i in range(near.m)]),
             data_section(program, None, origin),
             repeat_section(program, origin, spent),
         ),
@@ -76,7 +77,7 @@ def _cards(near: NearOptimal) -> tuple[Card, ...]:
     )
 
 
-def _features(near: NearOptimal) -> Table:
+def _features(near: NearOptimal, labels: Sequence[str]) -> Table:
     share = near.frequency
     order = np.argsort(-share, kind="stable")
     rows = []
@@ -84,15 +85,15 @@ def _features(near: NearOptimal) -> Table:
         every = Cell("every one", mark="good") if share[i] == 1.0 else Cell("")
         uses = count(round(share[i] * len(near)))
         bar = Cell(f"{share[i]:.0%}", float(share[i]), bar=float(share[i]))
-        rows.append((Cell(near.label(i)), uses, bar, every))
+        rows.append((Cell(labels[i]), uses, bar, every))
     return Table(("feature", "models", "share of the models", "used by"), rows, "near-features")
 
 
-def _models(program: Program, near: NearOptimal) -> Table:
+def _models(program: Program, near: NearOptimal, labels: Sequence[str]) -> Table:
     rows = []
     for place, (support, value) in enumerate(zip(near.supports, near.values.tolist(), strict=True)):
         far = worse(program, near, value)
-        names = ", ".join(map(near.label, support)) or "none"
+        names = ", ".join(labels[i] for i in support) or "none"
         cells = (Cell(rounded_up(value), value), Cell(percent_up(far), far), count(len(support)))
         rows.append((count(place + 1), *cells, Cell(names)))
     titles = ("", "objective", "worse than the best by", "size", "features")

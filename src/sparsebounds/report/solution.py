@@ -87,7 +87,7 @@ def report_solution(
             _outliers(marked, drawn="test" not in seen),
             _sizes(program, solution, path),
             folds_section(folds),
-            near_section(program, near),
+            near_section(program, near, labels),
             Section("features", "All features", (every,)),
             data_section(program, held, origin),
             repeat_section(program, origin, spent(solution)),

@@ -12,12 +12,13 @@ from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
 from sparsebounds.tables.recipe import Column, Recipe
-from sparsebounds.tables.response import check_response, labels_of
+from sparsebounds.tables.response import MOST_CLASSES, check_response, labels_of
 from sparsebounds.tables.suggestions import did_you_mean, listing
 from sparsebounds.tables.table import Reading, Rows, read_table
 
 __all__ = [
     "IMPUTATIONS",
+    "MOST_CLASSES",
     "Choice",
     "Column",
     "Reading",

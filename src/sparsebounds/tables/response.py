@@ -14,8 +14,8 @@ from sparsebounds.losses import Loss
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.suggestions import did_you_mean, listing
 
-MOST_CLASSES = 20
-"""Different texts of a response that are taken for classes."""
+MOST_CLASSES = 50
+"""Different values of a response that are taken for classes."""
 
 
 def as_response(series: pl.Series) -> Any:
