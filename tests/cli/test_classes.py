@@ -177,6 +177,7 @@ def test_files_of_many_classes(invoke: Invoke, flowers: Path, tmp_path: Path) ->
     assert guess.tolist() == frame["prediction"].to_list()
     assert scores["accuracy"] == pytest.approx(accuracy_score(y[rows], guess[rows]))
     page = unescape(out.read_text())
+    assert f"sparsebounds verify {lily} {flowers}" in page
     for part in ("kind = lily", "taken for rose", "each of 3 classes against the rest"):
         assert part in page
     for one in found["models"]:

@@ -119,13 +119,13 @@ class ClassRuns:
             if run.advice:
                 say(f"\n{label}: {' '.join(run.advice)}")
 
-    def report(self, file: Path) -> None:
-        """Write one report of all classes."""
+    def report(self, file: Path, proofs: list[Path | None]) -> None:
+        """Write one report of all classes; `proofs` are where their certificates are."""
         first = self.runs[0]
-        parts = [
-            OneClass(label, run.program, run.solution, run.advice)
-            for label, run in zip(self.labels, self.runs, strict=True)
-        ]
+        parts = []
+        for label, run, proof in zip(self.labels, self.runs, proofs, strict=True):
+            check = origin(run.reading, run.command, proof).check
+            parts.append(OneClass(label, run.program, run.solution, run.advice, check))
         report_classes(
             file,
             parts,

@@ -128,7 +128,7 @@ def solve(
                 save_proof(file, done.solution.certificate, done.reading)
         if report is not None:
             with spinner("Report"):
-                classes.report(report) if labels else run.report(report, certificate)
+                classes.report(report, proofs) if labels else run.report(report, certificate)
     finish(classes.statuses, require_optimal=require_optimal)
 
 

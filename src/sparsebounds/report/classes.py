@@ -22,9 +22,20 @@ from sparsebounds.program import Program
 from sparsebounds.report.diagnostics import scores_block
 from sparsebounds.report.features import model_table, moments
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import Block, Card, Cell, Page, Section, Table, Text, count, write
+from sparsebounds.report.page import (
+    Block,
+    Card,
+    Cell,
+    Code,
+    Page,
+    Section,
+    Table,
+    Text,
+    count,
+    write,
+)
 from sparsebounds.report.scores import Held, Scores
-from sparsebounds.report.solution import Tried, folds_section, gauge, spent
+from sparsebounds.report.solution import CHECK, Tried, folds_section, gauge, spent
 from sparsebounds.solving import Solution, bounds_sentence, features_sentence, status_words
 
 
@@ -36,6 +47,8 @@ class OneClass:
     program: Program
     solution: Solution
     advice: Sequence[str] = ()
+    check: str | None = None
+    """The command that verifies the class's certificate, if it was saved."""
 
 
 @dataclass(frozen=True)
@@ -192,5 +205,7 @@ def _one(name: str, part: OneClass, origin: Origin) -> Section:
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
     blocks += [Text(more) for more in (said, " ".join(part.advice)) if more]
+    if part.check is not None:
+        blocks += [Text(CHECK), Code(part.check)]
     blocks.append(model_table(program, solution, labels, moments(program)[1]))
     return Section(name, f"{origin.target} = {part.label}", tuple(blocks))

@@ -36,6 +36,8 @@ from sparsebounds.report.page import (
 from sparsebounds.report.scores import Held, Predicted, predictions
 from sparsebounds.solving import Solution, bounds_sentence, features_sentence, status_words
 
+CHECK = "Both bounds can be recomputed from the certificate and the data alone:"
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -126,8 +128,7 @@ def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequen
         )
     )
     if origin.check is not None:
-        words = "Both bounds can be recomputed from the certificate and the data alone:"
-        blocks += [Text(words), Code(origin.check)]
+        blocks += [Text(CHECK), Code(origin.check)]
     return Section("proved", "What is proved", tuple(blocks))
 
 
