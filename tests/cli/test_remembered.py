@@ -70,6 +70,9 @@ def test_verify_needs_no_option_again(invoke: Invoke, mixed: Path, tmp_path: Pat
     options = (*OPTIONS[:-2], "--ks", "1:2", "--certificates", proofs)
     assert invoke("path", mixed, *options).exit_code == 0
     assert invoke("verify", proofs / "k=2.json", mixed).exit_code == 0
+    ranked = tmp_path / "rank.json"
+    assert invoke("rank", mixed, *OPTIONS, "--certificate", ranked).exit_code == 0
+    assert invoke("verify", ranked, mixed).exit_code == 0
     # With the options typed again, as before.
     assert invoke("verify", proof, mixed, *OPTIONS[:-2]).exit_code == 0
 
