@@ -112,6 +112,7 @@ def chosen_by_folds(
         rule=options.rule or "best",
         cv=splitter(options.cv, shuffle=True, random_state=reading.choice.seed),
         scoring=scoring.scorer,
+        exact=False,  # the chosen problem is solved afterwards
         time_limit=None if time_limit is None else 0.5 * time_limit / (paths + 1),
     )
     search._watch = FoldProgress(paths, report)
