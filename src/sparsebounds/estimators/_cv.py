@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn import config_context
@@ -35,7 +35,7 @@ from sparsebounds.models import Ladder
 from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices
 from sparsebounds.program import Program
 
-OF_PATHS = ("ks", "l0s", "tol", "time_limit")
+OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
 """Options of a path that are not a problem's."""
 
 MOST_FEATURES = 20
@@ -55,6 +55,9 @@ class SparseCV(LinearEstimator):
     cv: Any = None
     scoring: Any = None
     n_jobs: int | None = None
+
+    _watch = cast(Any, None)
+    """Called with (points done, points) of a fold, if it is set: for progress in one process."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
@@ -84,7 +87,7 @@ class SparseCV(LinearEstimator):
             folds = check_cv(self.cv, y, classifier=is_classifier(self))
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
-            scorer = check_scoring(shell, scoring=self.scoring)
+            scorer = check_scoring(shell, scoring=self._scoring(loss))
             work = [
                 delayed(fold_scores)(
                     copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
@@ -124,6 +127,10 @@ class SparseCV(LinearEstimator):
                 paths[i] = replace(found, points=proved)
         return paths, points
 
+    def _scoring(self, loss: Loss) -> Any:
+        """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
+        return self.scoring
+
     def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
         """The ridges to try: numbers, or [None] beside a ball."""
         listed = np.iterable(self.ridges) and not isinstance(self.ridges, str)
@@ -154,6 +161,7 @@ class SparseCV(LinearEstimator):
             "ks": None if ks is None else budgets(ks),
             "l0s": None if self.l0s is None else prices(self.l0s),
             "time_limit": self.time_limit,
+            "watch": self._watch,
             **self._problem(loss),
         }
 
@@ -265,7 +273,8 @@ def fold_models(
         deadline = Deadline.of(options["time_limit"])
         program = posed(X, y, weights, ridge, options)
         program.require_convex("path")
-        models = Ladder(program, deadline).climb(options["ks"] or options["l0s"])
+        grid, watch = options["ks"] or options["l0s"], options["watch"]
+        models = Ladder(program, deadline).climb(grid, watch)
         found.append([program.to_user(model.w, model.b) for model in models])
     return found
 

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -18,7 +17,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, one_or_all
-from sparsebounds.losses import Loss
+from sparsebounds.losses import Loss, log_chances
 from sparsebounds.paths import CertifiedPoint
 
 
@@ -143,11 +142,3 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
     ridge_, n_iter_, n_features_in_, feature_names_in_
         As in `SparseRegressor`.
     """
-
-
-def log_chances(z: Vector) -> Vector:
-    """The logarithm of each class's probability, from one linear predictor or one per class."""
-    if z.shape[1] == 1:
-        return -np.logaddexp(0.0, np.hstack((z, -z)))
-    each = -np.logaddexp(0.0, -z)
-    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))

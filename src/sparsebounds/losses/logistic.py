@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparsebounds._support.array import Array, namespace
+import numpy as np
+from scipy.special import logsumexp
+
+from sparsebounds._support.array import Array, Vector, namespace
 from sparsebounds.losses.base import Loss, entropy, one_sided
 
 
@@ -23,6 +26,17 @@ def _sigmoid(t: Array) -> Array:
     xp = namespace(t)
     small = xp.exp(-xp.abs(t))
     return xp.where(t > 0, xp.ones_like(t), small) / (1.0 + small)
+
+
+def log_chances(z: Vector) -> Vector:
+    """The logarithm of each class's probability, from one linear predictor or one per class.
+
+    Those of several models, each of one class against the rest, are scaled to sum 1.
+    """
+    if z.shape[1] == 1:
+        return -np.logaddexp(0.0, np.hstack((z, -z)))
+    each = -np.logaddexp(0.0, -z)
+    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ those with the largest slopes at the last model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -36,13 +36,19 @@ class Ladder(Improvement):
         start = np.full(program.n, program.null_intercept)
         super().__init__(program, self._in_play(program, start), deadline, self._columns)
 
-    def climb(self, grid: Sequence[int] | Sequence[float]) -> list[Model]:
-        """Models at budgets, ascending, or at prices, descending; fewer where the time is up."""
-        if isinstance(grid[0], float):
-            return self._by_price([float(price) for price in grid])
-        return self._by_size([int(k) for k in grid])
+    def climb(
+        self, grid: Sequence[int] | Sequence[float], watch: Callable[[int, int], None] | None = None
+    ) -> list[Model]:
+        """Models at budgets, ascending, or at prices, descending; fewer where the time is up.
 
-    def _by_size(self, grid: list[int]) -> list[Model]:
+        `watch` is called with how many points of the grid are done, and how many there are.
+        """
+        told = watch or (lambda done, total: None)
+        if isinstance(grid[0], float):
+            return self._by_price([float(price) for price in grid], told)
+        return self._by_size([int(k) for k in grid], told)
+
+    def _by_size(self, grid: list[int], told: Callable[[int, int], None]) -> list[Model]:
         most = min(grid[-1], int(np.count_nonzero(self.program.free)))
         sizes = range(most + 1) if most <= LARGE else sorted({min(k, most) for k in grid})
         found: dict[int, Model] = {}
@@ -51,11 +57,14 @@ class Ladder(Improvement):
                 break
             self._pose(self.program.with_budget(size))
             found[size] = self._found()
+            done = [k for k in grid if min(k, most) <= size]
+            if done and min(done[-1], most) == size:
+                told(len(done), len(grid))
         if not self.deadline.late():
             self._back(found)
         return [found[min(k, most)] for k in grid if min(k, most) in found]
 
-    def _by_price(self, grid: list[float]) -> list[Model]:
+    def _by_price(self, grid: list[float], told: Callable[[int, int], None]) -> list[Model]:
         found: list[Model] = []
         for price in grid:
             if found and self.deadline.late():
@@ -69,6 +78,7 @@ class Ladder(Improvement):
             models = [model for model in self.models(supports) if model is not None]
             self.incumbent = min(models, key=lambda model: model.value)
             found.append(self._found())
+            told(len(found), len(grid))
         return found
 
     def _pose(self, program: Program) -> None:
