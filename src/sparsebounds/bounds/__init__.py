@@ -45,6 +45,8 @@ from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
+from sparsebounds.bounds.minorant import posed_on as posed_on
+from sparsebounds.bounds.moments import Moments as Moments
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages

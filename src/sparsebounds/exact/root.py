@@ -22,6 +22,7 @@ from sparsebounds.relaxation import (
     GramPart,
     Relaxation,
     best_diagonal,
+    compressed,
     minorant_at,
     newton,
     region_at,
@@ -84,7 +85,7 @@ def root_proof(
     if (few(program, kept) and not alone) or not _affordable(program, len(kept), 1.0, deadline):
         return None
     part = program.restricted(kept)
-    smooth = _gram_part(part)
+    smooth = _gram_part(compressed(part) or part)
     curvature = Curvature(part, gram=smooth.gram)
     eta = None if program.ball is None else relaxed.eta
     if eta is not None and not eta > INACTIVE * float(np.max(curvature.spread, initial=0.0)):

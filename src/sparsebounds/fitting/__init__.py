@@ -9,6 +9,7 @@ from sparsebounds.fitting.refit import (
     evaluated,
     inside_ball,
     local_refit,
+    on_all_rows,
     refit,
     without_budget,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "evaluated",
     "inside_ball",
     "local_refit",
+    "on_all_rows",
     "refit",
     "without_budget",
 ]

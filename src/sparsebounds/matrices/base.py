@@ -18,6 +18,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, gamma, norm_up, row_norms_up, up
 from sparsebounds.matrices.bits import Bits, seeded
 from sparsebounds.matrices.largest import RowSums, RowTerms
+from sparsebounds.matrices.scratch import Scratch
 
 PART = 1 << 22
 """Entries of X in a block of columns: 32 MiB in float64."""
@@ -44,6 +45,9 @@ class Matrix(ABC):
 
     sparse: bool = False
     """Whether zeros are not stored, so that a dense block of columns is a waste."""
+
+    tall: bool = False
+    """Whether rows are so many next to the columns that copies of these are a waste."""
 
     by_columns: bool = True
     """Whether a few columns are read for their share of a pass, rather than for a pass."""
@@ -111,6 +115,13 @@ class Matrix(ABC):
         """`columns`, at home."""
         return self.columns(index)
 
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        """`columns`, some rows at a time where they are many: (rows, block).
+
+        A block is to be read only, and good until the next one.
+        """
+        yield slice(0, self.shape[0]), self.columns(index)
+
     @property
     def signature(self) -> Bits:
         """The checksums that a fingerprint holds: one pass."""
@@ -133,6 +144,31 @@ class Matrix(ABC):
         for part in self.parts():
             out += self.columns(part) @ weights[part]
         return out
+
+    def product(self, w: Vector) -> Vector:
+        """X w, for one vector w."""
+        used, out = np.flatnonzero(w), np.empty(self.shape[0])
+        for rows, block in self.row_blocks(used):
+            np.matmul(block, w[used], out=out[rows])
+        return out
+
+    def comoments(
+        self, weights: Vector, shift: Vector, vector: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """sum_i weights_i r_i r_i^T, sum_i weights_i r_i and sum_i weights_i vector_i r_i.
+
+        r_i is row i less `shift`: a mean of 1e8 would drown what matters. One pass.
+        """
+        m = self.shape[1]
+        gram, sums, scratch = np.zeros((m, m)), np.zeros((2, m)), Scratch()
+        equal = bool(np.all(weights == weights[0]))
+        for rows, block in self.row_blocks(np.arange(m)):
+            rest = np.subtract(block, shift, out=scratch.like(block))
+            sums += np.stack((weights[rows], weights[rows] * vector[rows])) @ rest
+            if not equal:
+                rest *= np.sqrt(weights[rows])[:, None]
+            gram += rest.T @ rest
+        return (gram * weights[0] if equal else gram), sums[0], sums[1]
 
     def project(self, basis: Vector) -> Vector:
         """basis^T X, for a basis of n rows: one pass, block by block."""
@@ -173,13 +209,18 @@ class Matrix(ABC):
 
         `columns` are columns(index) where they are at hand.
         """
-        block = self.columns(index) if columns is None else columns
+        z, size, scratch = np.empty(self.shape[0]), np.abs(w), Scratch()
+        radius = np.empty(self.shape[0])
+        whole = slice(0, self.shape[0])
         slack = gamma(len(index) + 1 + self.entry_roundings)
-        magnitude = up(np.abs(block) @ np.abs(w))
-        radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
         # Underflow: of each product, and of each entry before it meets its coefficient.
-        lost = up((len(index) + self.entry_roundings * up(float(np.sum(np.abs(w))))) * TINY)
-        return block @ w, up(radius + lost)
+        lost = up((len(index) + self.entry_roundings * up(float(np.sum(size)))) * TINY)
+        for rows, block in self.row_blocks(index) if columns is None else [(whole, columns)]:
+            np.matmul(block, w, out=z[rows])
+            magnitude = up(np.abs(block, out=scratch.like(block)) @ size)
+            part = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
+            radius[rows] = up(part + lost)
+        return z, radius
 
 
 def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
+from sparsebounds.matrices.chosen import ChosenColumns
+from sparsebounds.matrices.scratch import Scratch
 
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
@@ -22,21 +24,11 @@ BLOCK = 1 << 18
 SLIVER = 32
 """Rows (or columns) in a block at least."""
 
+MANY, STEEP = 1 << 20, 16
+"""A matrix is tall that has so many entries, and so many rows per column."""
 
-class Scratch:
-    """Memory for a block, taken once: fresh pages would cost more than the work on them."""
-
-    def __init__(self) -> None:
-        self._flat = np.empty(0)
-
-    def like(self, block: npt.NDArray[np.floating]) -> Vector:
-        """An array of this shape and memory order."""
-        if len(self._flat) < block.size:
-            self._flat = np.empty(block.size)
-        flat = self._flat[: block.size]
-        if block.strides[0] >= block.strides[1]:
-            return flat.reshape(block.shape)
-        return flat.reshape(block.shape[::-1]).T
+HELD = 8
+"""One column in so many is copied, at most, where a tall matrix is asked for some of them."""
 
 
 class DenseMatrix(Matrix):
@@ -48,6 +40,7 @@ class DenseMatrix(Matrix):
 
         self.shape = (array.shape[0], array.shape[1])
         self.passes = 0.0
+        self.tall = array.size >= MANY and array.shape[0] >= STEEP * array.shape[1]
         self._by_rows = array.strides[0] >= array.strides[1]
         self._blas = array.dtype == np.float64 and (
             array.flags.c_contiguous or array.flags.f_contiguous
@@ -87,7 +80,21 @@ class DenseMatrix(Matrix):
         self.passes += len(index) / self.shape[1]
         return self.array[:, index].astype(np.float64, copy=False)
 
-    def part(self, index: Index) -> DenseMatrix:
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        n, m = self.shape
+        self.passes += len(index) / m
+        tall = max(SLIVER, BLOCK // max(1, len(index)))
+        every = len(index) == m and np.array_equal(index, np.arange(m))
+        taken, wider = Scratch(), Scratch()
+        for rows in (slice(top, min(n, top + tall)) for top in range(0, n, tall)):
+            block = self.array[rows]
+            if not every:
+                block = taken.columns(block, index)
+            yield rows, block if block.dtype == np.float64 else wider.copy(block)
+
+    def part(self, index: Index) -> Matrix:
+        if self.tall and len(index) * HELD > self.shape[1]:
+            return ChosenColumns(self, index)
         self.passes += len(index) / self.shape[1]
         return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
@@ -134,6 +141,4 @@ class DenseMatrix(Matrix):
                 if block.dtype == np.float64:
                     yield rows, cols, block.astype(np.float64, copy=False)
                 else:
-                    wider = scratch.like(block)
-                    np.copyto(wider, block)
-                    yield rows, cols, wider
+                    yield rows, cols, scratch.copy(block)

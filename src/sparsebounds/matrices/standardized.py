@@ -17,6 +17,7 @@ from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.largest import RowSums, RowTerms
+from sparsebounds.matrices.scratch import Scratch
 
 
 class StandardizedMatrix(Matrix):
@@ -31,7 +32,7 @@ class StandardizedMatrix(Matrix):
         self.shape = base.shape
         self.elementwise, self.home, self.sparse = base.elementwise, base.home, base.sparse
         self.by_columns, self.by_products = base.by_columns, base.by_products
-        self.room = base.room
+        self.room, self.tall = base.room, base.tall
 
     @property
     def passes(self) -> float:  # type: ignore[override]
@@ -84,6 +85,13 @@ class StandardizedMatrix(Matrix):
     def resident(self, index: Index) -> Array:
         bring = self.home.bring
         return (self.base.resident(index) - bring(self.center[index])) / bring(self.scale[index])
+
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        center, scale, scratch = self.center[index], self.scale[index], Scratch()
+        for rows, block in self.base.row_blocks(index):
+            entries = np.subtract(block, center, out=scratch.like(block))
+            entries /= scale
+            yield rows, entries
 
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])

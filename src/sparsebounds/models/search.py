@@ -11,18 +11,19 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, refit
+from sparsebounds.fitting import Model, on_all_rows, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, after, around, descend, moves
 from sparsebounds.penalties import level_set
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
-from sparsebounds.relaxation import FLAT, Relaxation
+from sparsebounds.relaxation import FLAT, Relaxation, compressed
 
 TRIES = 8
 """Moves refitted before a support is called locally optimal, where the quadratic is a model."""
@@ -49,6 +50,7 @@ class Search:
 
     `known` are good supports of a neighbouring problem (another k or l0) on the same data, best
     first. The beam then goes on from them, and there are fewer restarts: they were made there.
+    A tall squared loss is searched on the small program in its place (`relaxation.compressed`).
     """
 
     def __init__(
@@ -58,6 +60,9 @@ class Search:
         known: Sequence[Index] = (),
         deadline: Deadline = NEVER,
     ) -> None:
+        self._whole, small = program, compressed(program)
+        if small is not None:
+            program, relaxed = small, replace(relaxed, b=0.0)
         self.program, self.relaxed, self.known = program, relaxed, list(known)
         self.deadline = deadline
         pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
@@ -104,7 +109,7 @@ class Search:
                 before = self.incumbent.value
                 if self.model(support).value < before:
                     self.improve(support, enough)
-        return self.incumbent
+        return self.returned(self.incumbent)
 
     def quick(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation's largest features; ends as `run` does.
@@ -119,7 +124,13 @@ class Search:
                 if enough():
                     break
                 self.improve(start, enough)
-        return self.incumbent
+        return self.returned(self.incumbent)
+
+    def returned(self, model: Model) -> Model:
+        """A model of the search as one of the whole program, its value rounded up there."""
+        if self._whole is self.program:
+            return model
+        return on_all_rows(self._whole, model)
 
     @contextlib.contextmanager
     def _until(self, goal: float) -> Iterator[Callable[[], bool]]:

@@ -241,7 +241,7 @@ class Walk:
             except TimeUp:
                 break
             if not np.array_equal(support, row.certificate.support):
-                self.rows[i] = row.or_found(search.model(support))
+                self.rows[i] = row.or_found(search.returned(search.model(support)))
 
     def proved(self, row: Row, tree: Tree, lower: float) -> Row:
         """The row with this tree as its proof, if that proves more."""

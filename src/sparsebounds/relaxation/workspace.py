@@ -7,6 +7,7 @@ one another are most of what a warm relaxation costs, so a path keeps them from 
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 
@@ -29,13 +30,17 @@ class Workspace:
 
     def __init__(self, program: Program) -> None:
         self._first = program
-        home = program.matrix.home if program.loss.portable else HOST
-        self.smooth: Smooth = smooth_part(program, home)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self.batches: list[Index] = []
         """The same as it was read: products of the same columns, batch by batch, are the same."""
 
         self._proved: deque[DualPoint] = deque(maxlen=KEPT)
+
+    @cached_property
+    def smooth(self) -> Smooth:
+        """F on the columns read so far."""
+        program = self._first
+        return smooth_part(program, program.matrix.home if program.loss.portable else HOST)
 
     def check(self, program: Program) -> None:
         """Refuse a program on other data: dual vectors are taken over with their scores."""
