@@ -79,9 +79,13 @@ class Data:
     @cached_property
     def mass(self) -> float:
         """The sum of the weights, rounded once."""
+        return math.fsum(self.weights) if self.equal is None else len(self.weights) * self.equal
+
+    @cached_property
+    def equal(self) -> float | None:
+        """The weight of every row; None where they differ."""
         first = float(self.weights[0])
-        same = bool(np.all(self.weights == first))
-        return len(self.weights) * first if same else math.fsum(self.weights)
+        return first if np.all(self.weights == first) else None
 
     @cached_property
     def shares(self) -> Vector:

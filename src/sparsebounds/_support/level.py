@@ -30,6 +30,8 @@ def level_of(y: Vector, offset: Vector | None) -> float:
 
 def above(y: Vector, level: float) -> Vector:
     """y - level, which must be exact."""
+    if level == 0.0:
+        return y.view()
     rest: Vector = y - level
     back = rest - y
     # Knuth's two-sum: what the difference has lost.

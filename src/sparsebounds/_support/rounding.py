@@ -110,6 +110,12 @@ def norm_up(x: Vector) -> float:
         return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
 
 
+def length_up(x: Vector) -> float:
+    """`norm_up`, in less time where x is long: within 2 len(x) units in the last place."""
+    length = float(row_norms_up(x[None])[0]) if len(x) > LONG else math.inf
+    return length if math.isfinite(length) else norm_up(x)
+
+
 def row_norms_up(x: Vector) -> Vector:
     """Floats at least the Euclidean norm of each row of x; inf where its square overflows."""
     with np.errstate(over="ignore"):

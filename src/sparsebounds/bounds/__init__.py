@@ -66,6 +66,7 @@ from sparsebounds.bounds.shapley_folkman import refined_nonzeros as refined_nonz
 from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
+from sparsebounds.bounds.upper import claimed_objective as claimed_objective
 from sparsebounds.bounds.upper import null_up, objective_up
 from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.rounding import TINY, U, gamma, norm_up
+from sparsebounds._support.rounding import TINY, U, gamma, length_up
 from sparsebounds.bounds.many import MORE
 from sparsebounds.bounds.moments import Moments
 from sparsebounds.program import Program
@@ -115,7 +115,8 @@ class Curvature:
             off = off + shift / self.whole
         kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - wider * off, 0.0)))
         kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
-        size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
+        root = np.sqrt(p)
+        size, error = length_up(root * rest) * MORE, length_up(root * off) * MORE
         slope = self.centred @ (p * rest) if self._moments is None else self._moments.linear
         unsure = self.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
         return kappa, slope, wider * (unsure + 4.0 * U * np.abs(slope)) + TINY
@@ -123,7 +124,7 @@ class Curvature:
     def scores(self, a: Vector, live: Index) -> tuple[Vector, Vector]:
         """X^T a for some of the features, and a bound of its rounding and that of a."""
         matrix, n = self.program.matrix, self.program.n
-        size = matrix.norms[live] * norm_up(a)
+        size = matrix.norms[live] * length_up(a)
         if self._moments is not None:
             return matrix.scores(a)[live], matrix.score_radius(a)[live] + 8.0 * U * size
         return self.rows[live] @ a, gamma(n + 8 + matrix.entry_roundings) * size

@@ -27,14 +27,20 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.derived import derived
-from sparsebounds._support.rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
+from sparsebounds._support.rounding import (
+    TINY,
+    U,
+    down,
+    exact_products,
+    exact_sum,
+    length_up,
+    norm_up,
+    up,
+)
 from sparsebounds.bounds.intercept import intercept_bound
-from sparsebounds.bounds.upper import null_up, weighted_mean_up
+from sparsebounds.bounds.upper import WIDER, null_up, weighted_mean_up
 from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
-
-WIDER = 4.0
-"""Room for rounding that a claim leaves, in units of what a bound leaves."""
 
 GRAIN = 2.0**-46
 """What a claim leaves in addition, relative to its terms: last digits of everything else."""
@@ -85,7 +91,7 @@ def repair(program: Program, t: Vector) -> Vector:
         return t
     # Twice: the second round removes the rounding of the first.
     t = _balanced(program, _balanced(program, t))
-    if np.all(program.weights == program.weights[0]):
+    if program.data.equal is not None:
         return _exactly_balanced(t)
     # One entry with a fine grid of floats around it takes up most of what is left.
     i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
@@ -147,7 +153,7 @@ def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> Dua
         # s_i t_i is rounded once, the quotient once and the mass once. All terms are >= 0: eight
         # roundings of their sum are a factor of at most 1 + 2^-49, and TINY each underflow.
         size = np.abs(scores)
-        radius = program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow)
+        radius = program.matrix.norms * up(up(2.0 * U * length_up(weighted)) + underflow)
         radius += inner
         radius /= least
         radius += 4.0 * U * size
@@ -298,7 +304,7 @@ def _exactly_balanced(t: Vector) -> Vector:
 
 def _imbalance(program: Program, t: Vector) -> float:
     """What `repair` may leave of sum_i s_i t_i: the last digit of the entry it moves last."""
-    if np.all(program.weights == program.weights[0]):
+    if program.data.equal is not None:
         return 0.0
     sizes = np.abs(program.weights * t)
     least = float(np.min(sizes[sizes > 0.0], initial=np.inf))
@@ -307,4 +313,8 @@ def _imbalance(program: Program, t: Vector) -> float:
 
 def _total(program: Program, t: Vector) -> tuple[float, float]:
     """sum_i s_i t_i and a bound of its rounding error."""
+    if (equal := program.data.equal) is not None:
+        total, radius = exact_sum(t)
+        whole = equal * total
+        return whole, up(up(equal * radius) + 2.0 * U * abs(whole)) if total or radius else 0.0
     return exact_sum(exact_products(program.weights, t))

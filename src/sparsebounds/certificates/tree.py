@@ -365,7 +365,7 @@ def dual_slips(program: Program, columns: Vector, w: Vector, b: Vector, t: Vecto
 def _last_moves(program: Program, t: Vector) -> Vector:
     """How far the last steps of `repair` may move entries: one takes up what is left of the sum."""
     size, weights = np.abs(t), program.weights
-    if np.all(weights == weights[0]):
+    if program.data.equal is not None:
         most = np.max(size, axis=1, keepdims=True)
         grid = 2.0**-49 * most
         taken = np.where(size >= most - 4.0 * program.n * grid, 2.0 * program.n * grid, 0.0)

@@ -109,8 +109,11 @@ def refit(
 
 def on_all_rows(program: Program, model: Model) -> Model:
     """A model of the small program in the place of a tall one, as a model of that."""
-    b = intercept_at(program, model.w)
-    return replace(model, b=b, value=objective_up(program, model.w, b))
+    w, b = model.w, intercept_at(program, model.w)
+    if program.ball is None:
+        # To the user's units and back: then `as_returned` has nothing to change.
+        w, b = program.to_program(*program.to_user(w, b))
+    return replace(model, w=w, b=b, value=objective_up(program, w, b))
 
 
 def local_refit(

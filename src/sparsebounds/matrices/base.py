@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Mask, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.rounding import TINY, gamma, norm_up, row_norms_up, up
+from sparsebounds._support.rounding import TINY, gamma, length_up, row_norms_up, up
 from sparsebounds.matrices.bits import Bits, seeded
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.scratch import Scratch
@@ -95,7 +95,7 @@ class Matrix(ABC):
 
     def score_radius(self, a: Vector) -> Vector:
         """A bound of |scores(a) - X^T a|, elementwise: that of inner products in any order."""
-        return inner_product_radii(self.shape[0], self.norms, norm_up(a))
+        return inner_product_radii(self.shape[0], self.norms, length_up(a))
 
     def scores_many(self, a: Vector) -> Vector:
         """`scores` for every row of a."""
@@ -147,10 +147,15 @@ class Matrix(ABC):
 
     def product(self, w: Vector) -> Vector:
         """X w, for one vector w."""
-        used, out = np.flatnonzero(w), np.empty(self.shape[0])
+        used, out = self._used(w), np.empty(self.shape[0])
         for rows, block in self.row_blocks(used):
             np.matmul(block, w[used], out=out[rows])
         return out
+
+    def _used(self, w: Vector) -> Index:
+        """The columns to read for X w: choosing the half of them costs more than it saves."""
+        used = np.flatnonzero(w)
+        return used if 2 * len(used) <= len(w) or not self.tall else np.arange(len(w))
 
     def comoments(
         self, weights: Vector, shift: Vector, vector: Vector
@@ -209,18 +214,24 @@ class Matrix(ABC):
 
         `columns` are columns(index) where they are at hand.
         """
-        z, size, scratch = np.empty(self.shape[0]), np.abs(w), Scratch()
-        radius = np.empty(self.shape[0])
-        whole = slice(0, self.shape[0])
+        z, radius = np.empty(self.shape[0]), np.empty(self.shape[0])
+        for rows, *found in self.image_blocks(index, w, columns):
+            z[rows], radius[rows] = found
+        return z, radius
+
+    def image_blocks(
+        self, index: Index, w: Vector, columns: Vector | None = None
+    ) -> Iterator[tuple[slice, Vector, Vector]]:
+        """(rows, `image` there), block by block."""
+        size, scratch = np.abs(w), Scratch()
         slack = gamma(len(index) + 1 + self.entry_roundings)
         # Underflow: of each product, and of each entry before it meets its coefficient.
         lost = up((len(index) + self.entry_roundings * up(float(np.sum(size)))) * TINY)
+        whole = slice(0, self.shape[0])
         for rows, block in self.row_blocks(index) if columns is None else [(whole, columns)]:
-            np.matmul(block, w, out=z[rows])
             magnitude = up(np.abs(block, out=scratch.like(block)) @ size)
-            part = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
-            radius[rows] = up(part + lost)
-        return z, radius
+            radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
+            yield rows, block @ w, up(radius + lost)
 
 
 def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:

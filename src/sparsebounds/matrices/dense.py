@@ -21,6 +21,9 @@ from sparsebounds.matrices.scratch import Scratch
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
 
+ROWS = 1 << 14
+"""Rows in a block of few columns: vectors of so many stay in the cache too."""
+
 SLIVER = 32
 """Rows (or columns) in a block at least."""
 
@@ -83,7 +86,7 @@ class DenseMatrix(Matrix):
     def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
         n, m = self.shape
         self.passes += len(index) / m
-        tall = max(SLIVER, BLOCK // max(1, len(index)))
+        tall = min(ROWS, max(SLIVER, BLOCK // max(1, len(index))))
         every = len(index) == m and np.array_equal(index, np.arange(m))
         taken, wider = Scratch(), Scratch()
         for rows in (slice(top, min(n, top + tall)) for top in range(0, n, tall)):
@@ -105,7 +108,7 @@ class DenseMatrix(Matrix):
         scratch = Scratch()
         for rows, cols, block in self._blocks():
             rest = np.subtract(block, mean[cols], out=scratch.like(block))
-            spread[cols] += np.einsum("ij,ij,i->j", rest, rest, weights[rows])
+            spread[cols] += weights[rows] @ np.square(rest, out=rest)
         return mean, spread
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:

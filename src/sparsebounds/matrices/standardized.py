@@ -13,7 +13,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Array, Index, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
+from sparsebounds._support.rounding import TINY, U, gamma, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.largest import RowSums, RowTerms
@@ -58,7 +58,7 @@ class StandardizedMatrix(Matrix):
         # fl(sum a) errs by g_n sum|a|; then one product, one difference and one quotient,
         # each relative to a quantity of at most |x_j.a| + |center_j sum a|.
         n = self.shape[0]
-        total = sum_up(np.abs(a))
+        total = up(float(np.sum(np.abs(a))) * (1.0 + 2.0 * gamma(n + 1)))
         inner = self.base.score_radius(a)
         size = up(up(self.base.norms * total) + up(np.abs(self.center) * total))
         error = up(inner + up(up(np.abs(self.center) * up(gamma(n) * total)) + up(4.0 * U * size)))
@@ -92,6 +92,13 @@ class StandardizedMatrix(Matrix):
             entries = np.subtract(block, center, out=scratch.like(block))
             entries /= scale
             yield rows, entries
+
+    def product(self, w: Vector) -> Vector:
+        used, out, scratch = self._used(w), np.empty(self.shape[0]), Scratch()
+        center, scaled = self.center[used], w[used] / self.scale[used]
+        for rows, block in self.base.row_blocks(used):
+            np.matmul(np.subtract(block, center, out=scratch.like(block)), scaled, out=out[rows])
+        return out
 
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
