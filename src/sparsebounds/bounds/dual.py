@@ -33,12 +33,13 @@ from sparsebounds._support.rounding import (
     down,
     exact_products,
     exact_sum,
+    largest_of,
     length_up,
     norm_up,
     up,
 )
 from sparsebounds.bounds.intercept import intercept_bound
-from sparsebounds.bounds.upper import WIDER, null_up, weighted_mean_up
+from sparsebounds.bounds.upper import WIDER, null_up, row_parts, weighted_mean_up
 from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
 
@@ -203,7 +204,7 @@ def charged_conjugate(
     `wider` multiplies the room for rounding; `slip` bounds what t may be off by.
     """
     inside = np.array_equal(program.loss.clip(program.y, t), t)
-    if not inside or np.any(np.abs(t) > check.LARGEST):
+    if not inside or not largest_of(t) <= check.LARGEST:
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     conjugate, ceiling = conjugate_up(program, t, wider, slip), math.inf
     if program.box is not None:
@@ -238,17 +239,22 @@ def conjugate_up(
     With `slip`, at least that of every vector of the domain within slip_i of t_i: a convex function
     is largest at an end.
     """
-    loss, y = program.loss, program.y
-    ends = [t] if slip is None else [loss.clip(y, t - slip), loss.clip(y, t + slip)]
-    values = []
-    for end in ends:
-        with np.errstate(over="ignore", invalid="ignore"):
-            slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, end)) + wider * ULPS * TINY)
-            value = up(loss.conjugate(y, end) + slack)
-            if program.offset is not None:
-                value = up(value + up(-end * program.offset))
-        values.append(np.where(np.isnan(value), np.inf, value))
-    return weighted_mean_up(program, np.maximum.reduce(values))
+    worst = np.empty(program.n)
+    for rows in row_parts(program):
+        loss, y, own = program.loss, program.y[rows], t[rows]
+        ends = [own]
+        if slip is not None:
+            ends = [loss.clip(y, own - slip[rows]), loss.clip(y, own + slip[rows])]
+        values = []
+        for end in ends:
+            with np.errstate(over="ignore", invalid="ignore"):
+                terms = wider * ULPS * U * loss.conjugate_terms(y, end)
+                value = up(loss.conjugate(y, end) + up(up(terms) + wider * ULPS * TINY))
+                if program.offset is not None:
+                    value = up(value + up(-end * program.offset[rows]))
+            values.append(np.where(np.isnan(value), np.inf, value))
+        np.maximum.reduce(values, out=worst[rows])
+    return weighted_mean_up(program, worst)
 
 
 @derived
@@ -284,13 +290,14 @@ def _balanced(program: Program, t: Vector) -> Vector:
 
 def _exactly_balanced(t: Vector) -> Vector:
     """t on a grid of 50 bits, with a sum of exactly 0: towards 0, so inside the domain."""
-    largest = float(np.max(np.abs(t), initial=0.0))
+    largest = largest_of(t)
     if largest == 0.0:
         return t
     grid = 2.0 ** (math.frexp(largest)[1] - 50)
     if grid == 0.0:
         return np.zeros(len(t))
-    t = np.trunc(t / grid) * grid
+    t = np.trunc(t / grid)
+    t *= grid
     # The sum is a multiple of the grid, far below 2^53 of it, hence exact. What is left over is
     # taken from the largest entries of its sign, towards 0, which is exact as well.
     rest = exact_sum(t)[0]

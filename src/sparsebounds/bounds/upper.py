@@ -17,8 +17,21 @@ from sparsebounds._support.rounding import TINY, U, down, sum_up, up
 from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
 
+ROWS = 1 << 14
+"""Rows that are evaluated together."""
+
 WIDER = 4.0
 """Room for rounding that a claim leaves, in units of what a bound leaves."""
+
+
+def row_parts(program: Program) -> list[slice]:
+    """Rows that are evaluated together: as many as stay in the cache.
+
+    All of them where the loss has numbers of its own for every row.
+    """
+    n = program.n
+    most = n if isinstance(program.loss, Envelope) else ROWS
+    return [slice(top, min(n, top + most)) for top in range(0, n, most)]
 
 
 def weighted_mean_up(program: Program, values: Vector) -> float:
