@@ -134,6 +134,16 @@ class Matrix(ABC):
             out += self.columns(part) @ weights[part]
         return out
 
+    def product(self, w: Vector) -> Vector:
+        """X w, for one vector w."""
+        return self.combine(w[:, None])[:, 0]
+
+    def gram(self, weights: Vector) -> Vector:
+        """X^T diag(weights) X, for a matrix of few columns."""
+        block = self.columns(np.arange(self.shape[1]))
+        products: Vector = (block.T * weights) @ block
+        return products
+
     def project(self, basis: Vector) -> Vector:
         """basis^T X, for a basis of n rows: one pass, block by block."""
         out = np.empty((basis.shape[1], self.shape[1]))

@@ -67,6 +67,16 @@ class SparseMatrix(Matrix):
         self.passes += 1.0
         return np.asarray(self._csc @ weights)
 
+    def product(self, w: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray(self._csc @ w)
+
+    def gram(self, weights: Vector) -> Vector:
+        self.passes += 1.0
+        weighted = self._csc.copy()
+        weighted.data *= weights[weighted.indices]
+        return np.asarray((self._csc.T @ weighted).toarray())
+
     def project(self, basis: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray((self._csc.T @ basis).T)

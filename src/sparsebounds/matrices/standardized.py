@@ -97,6 +97,22 @@ class StandardizedMatrix(Matrix):
         scaled = weights / self.scale[:, None]
         return self.base.combine(scaled) - self.center @ scaled
 
+    def product(self, w: Vector) -> Vector:
+        if not self.by_products:
+            return super().product(w)
+        scaled = w / self.scale
+        image: Vector = self.base.product(scaled) - self.center @ scaled
+        return image
+
+    def gram(self, weights: Vector) -> Vector:
+        if not self.by_products:
+            return super().gram(weights)
+        # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
+        sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
+        shift = np.outer(self.center, sums - half)
+        products: Vector = (self.base.gram(weights) - shift - shift.T) / self.scale
+        return products / self.scale[:, None]
+
     def project(self, basis: Vector) -> Vector:
         if not self.by_products:
             return super().project(basis)
