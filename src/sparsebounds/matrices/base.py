@@ -45,6 +45,9 @@ class Matrix(ABC):
     sparse: bool = False
     """Whether zeros are not stored, so that a dense block of columns is a waste."""
 
+    thin: bool = False
+    """Whether columns are better kept sparse: in products, their zeros save more than they cost."""
+
     by_columns: bool = True
     """Whether a few columns are read for their share of a pass, rather than for a pass."""
 
@@ -106,6 +109,18 @@ class Matrix(ABC):
         from sparsebounds.matrices.dense import DenseMatrix
 
         return DenseMatrix(self.columns(index))
+
+    def gathered(self, index: Index) -> Matrix:
+        """These columns, read once, for products that need no proof: sparse where X is `thin`."""
+        from sparsebounds.matrices.dense import DenseMatrix
+
+        return self.part(index) if self.thin else DenseMatrix(self.columns(index))
+
+    def centred(self, shares: Vector) -> Matrix:
+        """This matrix of few columns less their means under `shares`, which sum to 1."""
+        from sparsebounds.matrices.dense import DenseMatrix
+
+        return DenseMatrix(self.columns(np.arange(self.shape[1])) - self.scores(shares))
 
     def resident(self, index: Index) -> Array:
         """`columns`, at home."""

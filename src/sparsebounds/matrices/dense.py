@@ -84,11 +84,23 @@ class DenseMatrix(Matrix):
         return out
 
     def columns(self, index: Index) -> Vector:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return self.array[:, index].astype(np.float64, copy=False)
 
+    def product(self, w: Vector) -> Vector:
+        return self.combine(w[:, None])[:, 0] if not self._blas else self.array @ w
+
+    def gram(self, weights: Vector) -> Vector:
+        if not self._blas:
+            return super().gram(weights)
+        products: Vector = self.array.T @ (self.array * weights[:, None])
+        return products
+
+    def centred(self, shares: Vector) -> DenseMatrix:
+        return DenseMatrix(self.array - self.scores(shares))
+
     def part(self, index: Index) -> DenseMatrix:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:

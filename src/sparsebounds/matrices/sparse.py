@@ -12,6 +12,12 @@ from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
 from sparsebounds.matrices.largest import RowSums, RowTerms
 
+DENSE = 8
+"""One entry in so many is stored, at most, or dense columns are faster."""
+
+FAR = 1000.0
+"""A mean so many standard deviations from 0 takes half of the digits from centred products."""
+
 
 class SparseMatrix(Matrix):
     """A CSC matrix; other formats are converted once, on entry."""
@@ -30,6 +36,17 @@ class SparseMatrix(Matrix):
     @property
     def entries(self) -> int:
         return int(self._csc.nnz)
+
+    @cached_property
+    def thin(self) -> bool:  # type: ignore[override]
+        n, m = self.shape
+        if DENSE * self.entries > n * m:
+            return False
+        # Centring by a term of rank one cancels where a column's mean is far from 0 next to its
+        # spread, which takes a column that is nearly full.
+        full = np.flatnonzero(np.diff(self._csc.indptr) > (1.0 - FAR**-2) * n)
+        mean, spread = SparseMatrix(self._csc[:, full]).moments(np.full(n, 1.0 / n))
+        return bool(np.all(mean**2 <= FAR**2 * spread))
 
     @property
     def values(self) -> Vector:
@@ -60,7 +77,7 @@ class SparseMatrix(Matrix):
         return SparseMatrix(self._csc[np.flatnonzero(keep)])
 
     def part(self, index: Index) -> SparseMatrix:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return SparseMatrix(self._csc[:, index])
 
     def combine(self, weights: Vector) -> Vector:
@@ -76,6 +93,11 @@ class SparseMatrix(Matrix):
         weighted = self._csc.copy()
         weighted.data *= weights[weighted.indices]
         return np.asarray((self._csc.T @ weighted).toarray())
+
+    def centred(self, shares: Vector) -> Matrix:
+        from sparsebounds.matrices.standardized import StandardizedMatrix
+
+        return StandardizedMatrix(self, self.scores(shares), np.ones(self.shape[1]))
 
     def project(self, basis: Vector) -> Vector:
         self.passes += 1.0

@@ -38,6 +38,10 @@ class StandardizedMatrix(Matrix):
         return self.base.passes
 
     @property
+    def thin(self) -> bool:  # type: ignore[override]
+        return self.base.thin
+
+    @property
     def entries(self) -> int:
         return self.base.entries
 
@@ -98,20 +102,25 @@ class StandardizedMatrix(Matrix):
         return self.base.combine(scaled) - self.center @ scaled
 
     def product(self, w: Vector) -> Vector:
-        if not self.by_products:
+        if not self.sparse:
             return super().product(w)
         scaled = w / self.scale
         image: Vector = self.base.product(scaled) - self.center @ scaled
         return image
 
     def gram(self, weights: Vector) -> Vector:
-        if not self.by_products:
+        if not self.sparse:
             return super().gram(weights)
         # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
         sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
         shift = np.outer(self.center, sums - half)
         products: Vector = (self.base.gram(weights) - shift - shift.T) / self.scale
         return products / self.scale[:, None]
+
+    def centred(self, shares: Vector) -> Matrix:
+        if not self.sparse:
+            return super().centred(shares)
+        return StandardizedMatrix(self.base, self.base.scores(shares), self.scale)
 
     def project(self, basis: Vector) -> Vector:
         if not self.by_products:

@@ -24,9 +24,6 @@ FACTORED = 4000
 FEW = 10
 """Products that are no more than a factorisation: the matrix is formed at once."""
 
-DENSE = 8
-"""One entry in so many is stored, at most, or dense columns are faster."""
-
 CALL, ENTRY, ROW, FLOP = 4e4, 4.0, 8.0, 0.1
 """Nanoseconds that a product takes, about: in all, per stored entry and per row; and those of a
 multiplication in a factorisation."""
@@ -109,6 +106,6 @@ def _diagonal(part: Matrix, weights: Vector) -> Vector:
 def working_part(program: Program) -> Smooth:
     """The smooth part for columns that are read one batch after the other."""
     matrix = program.matrix
-    if matrix.sparse and DENSE * matrix.entries <= program.n * program.m:
+    if matrix.thin:
         return SparsePart(program)
     return smooth_part(program, matrix.home if program.loss.portable else HOST)
