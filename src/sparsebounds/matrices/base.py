@@ -96,6 +96,10 @@ class Matrix(ABC):
         """A bound of |scores(a) - X^T a|, elementwise: that of inner products in any order."""
         return inner_product_radii(self.shape[0], self.norms, norm_up(a))
 
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        """`score_radius` of a storage that knows of no zeros."""
+        return self.score_radius(a)
+
     def scores_many(self, a: Vector) -> Vector:
         """`scores` for every row of a."""
         return np.stack([self.scores(row) for row in a])
@@ -207,10 +211,10 @@ class Matrix(ABC):
         return block @ w, up(radius + lost)
 
 
-def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
+def inner_product_radii(n: int | Index, norms: Vector, size: float | Vector) -> Vector:
     """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off.
 
-    `size` is |a|, rounded up: one number, or a column of them.
+    `size` is |a|, rounded up: one number, or a column of them. `n` may be one number per column.
     """
     # A factor of 1 + 2^-50 covers the rounding of the product and of the sum; one more of the
     # smallest numbers, a product that underflows.

@@ -58,11 +58,17 @@ class StandardizedMatrix(Matrix):
         return (self.base.scores(a) - self.center * np.sum(a)) / self.scale
 
     def score_radius(self, a: Vector) -> Vector:
+        return self._radius(a, self.base.score_radius(a))
+
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        return self._radius(a, self.base.radius_elsewhere(a))
+
+    def _radius(self, a: Vector, inner: Vector) -> Vector:
+        """`score_radius`, from that of the base."""
         # fl(sum a) errs by g_n sum|a|; then one product, one difference and one quotient,
         # each relative to a quantity of at most |x_j.a| + |center_j sum a|.
         n = self.shape[0]
         total = sum_up(np.abs(a))
-        inner = self.base.score_radius(a)
         size = up(up(self.base.norms * total) + up(np.abs(self.center) * total))
         error = up(inner + up(up(np.abs(self.center) * up(gamma(n) * total)) + up(4.0 * U * size)))
         return up(up(error / self.scale) * (1.0 + 8.0 * U) + 4.0 * TINY)
