@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 
 U = 2.0**-53
 """Unit roundoff of float64."""
@@ -119,7 +119,11 @@ def sum_up(x: Vector) -> float:
     return math.nan if np.any(np.isneginf(x)) else math.inf
 
 
-def gamma(n: int) -> float:
+@overload
+def gamma(n: int) -> float: ...
+@overload
+def gamma(n: Index) -> Vector: ...
+def gamma(n: Any) -> Any:
     """g_n = n u / (1 - n u), rounded up: the relative error bound of n roundings."""
     return up(up(n * U) / down(1.0 - n * U))
 

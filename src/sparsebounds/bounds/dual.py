@@ -39,7 +39,8 @@ from sparsebounds._support.rounding import (
     up,
 )
 from sparsebounds.bounds.intercept import intercept_bound
-from sparsebounds.bounds.upper import WIDER, null_up, row_parts, weighted_mean_up
+from sparsebounds.bounds.upper import WIDER as WIDER
+from sparsebounds.bounds.upper import null_up, row_parts, weighted_mean_up
 from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
 
@@ -147,7 +148,12 @@ def dual_points_at(program: Program, t: Vector) -> Iterator[DualPoint]:
 def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> DualPoint:
     """The dual point at t; `inner` bounds the error of the inner products X^T (s t)."""
     conjugate, ceiling = charged_conjugate(program, t)
-    weighted = program.weights * t
+    radius = _radius(program, program.weights * t, scores, inner)
+    return DualPoint(t, conjugate, scores, radius, _reach(program, scores, radius), ceiling)
+
+
+def _radius(program: Program, weighted: Vector, scores: Vector, inner: Vector) -> Vector:
+    """A bound of the rounding error of scores; `inner` is that of the inner products alone."""
     underflow = program.n * TINY  # of the products s_i t_i
     least = down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -163,7 +169,7 @@ def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> Dua
         # An overflow on the way leaves even the sign unknown.
         if not np.all(np.isfinite(scores)):
             radius[~np.isfinite(scores)] = np.inf
-    return DualPoint(t, conjugate, scores, radius, _reach(program, scores, radius), ceiling)
+    return radius
 
 
 def _reach(program: Program, scores: Vector, radius: Vector) -> Vector:
@@ -182,7 +188,13 @@ def widened(program: Program, point: DualPoint, slip: Vector | None = None) -> D
     """
     conjugate, ceiling = charged_conjugate(program, point.t, WIDER, slip)
     with np.errstate(over="ignore", invalid="ignore"):
-        radius = WIDER * point.radius
+        if program.matrix.sparse:
+            # The claim holds for the same numbers in a dense matrix, too.
+            weighted = program.weights * point.t
+            elsewhere = program.matrix.radius_elsewhere(weighted)
+            radius = WIDER * _radius(program, weighted, point.scores, elsewhere)
+        else:
+            radius = WIDER * point.radius
         if slip is not None:
             moved = up(norm_up(program.weights * slip) / down(program.mass))
             radius = radius + program.matrix.norms * moved

@@ -15,12 +15,14 @@ from sparsebounds.losses.base import Loss, entropy, one_sided
 def _log1pexp(t: Array) -> Array:
     """log(1 + exp(t)) without overflow."""
     xp = namespace(t)
-    return xp.logaddexp(t, xp.zeros_like(t))
+    return xp.maximum(t, xp.zeros_like(t)) + xp.log1p(xp.exp(-abs(t)))
 
 
 def _sigmoid(t: Array) -> Array:
     """1 / (1 + exp(-t)), to full relative accuracy in both tails."""
-    return namespace(t).exp(-_log1pexp(-t))
+    xp = namespace(t)
+    tail = xp.exp(-abs(t))
+    return xp.where(t < 0, tail, xp.ones_like(t)) / (1.0 + tail)
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Logistic(Loss):
         return -y * _sigmoid(-y * z)
 
     def curvature(self, y: Array, z: Array) -> Array:
-        return _sigmoid(y * z) * _sigmoid(-y * z)
+        tail = namespace(y, z).exp(-abs(y * z))
+        return tail / (1.0 + tail) ** 2
 
     def conjugate(self, y: Array, b: Array) -> Array:
         t = -b * y

@@ -49,6 +49,9 @@ class Matrix(ABC):
     tall: bool = False
     """Whether rows are so many next to the columns that copies of these are a waste."""
 
+    thin: bool = False
+    """Whether columns are better kept sparse: in products, their zeros save more than they cost."""
+
     by_columns: bool = True
     """Whether a few columns are read for their share of a pass, rather than for a pass."""
 
@@ -97,6 +100,10 @@ class Matrix(ABC):
         """A bound of |scores(a) - X^T a|, elementwise: that of inner products in any order."""
         return inner_product_radii(self.shape[0], self.norms, length_up(a))
 
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        """`score_radius` of a storage that knows of no zeros."""
+        return self.score_radius(a)
+
     def scores_many(self, a: Vector) -> Vector:
         """`scores` for every row of a."""
         return np.stack([self.scores(row) for row in a])
@@ -110,6 +117,23 @@ class Matrix(ABC):
         from sparsebounds.matrices.dense import DenseMatrix
 
         return DenseMatrix(self.columns(index))
+
+    def gathered(self, index: Index) -> Matrix:
+        """These columns for products that need no proof: read once, unless `thin` or `tall`."""
+        from sparsebounds.matrices.dense import DenseMatrix
+
+        kept = self.thin or self.tall
+        return self.part(index) if kept else DenseMatrix(self.columns(index))
+
+    def centred(self, shares: Vector) -> Matrix:
+        """This matrix of few columns less their means under `shares`, which sum to 1."""
+        from sparsebounds.matrices.dense import DenseMatrix
+        from sparsebounds.matrices.standardized import StandardizedMatrix
+
+        means = self.scores(shares)
+        if self.tall:
+            return StandardizedMatrix(self, means, np.ones(len(means)))
+        return DenseMatrix(self.columns(np.arange(self.shape[1])) - means)
 
     def resident(self, index: Index) -> Array:
         """`columns`, at home."""
@@ -141,6 +165,10 @@ class Matrix(ABC):
     def combine(self, weights: Vector) -> Vector:
         """X weights, for weights of m rows: one pass, block by block."""
         out = np.zeros((self.shape[0], weights.shape[1]))
+        if self.tall:
+            for rows, block in self.row_blocks(np.arange(self.shape[1])):
+                out[rows] = block @ weights
+            return out
         for part in self.parts():
             out += self.columns(part) @ weights[part]
         return out
@@ -156,6 +184,16 @@ class Matrix(ABC):
         """The columns to read for X w: choosing the half of them costs more than it saves."""
         used = np.flatnonzero(w)
         return used if 2 * len(used) <= len(w) or not self.tall else np.arange(len(w))
+
+    def gram(self, weights: Vector) -> Vector:
+        """X^T diag(weights) X, for a matrix of few columns and weights of at least 0."""
+        m = self.shape[1]
+        products, scratch = np.zeros((m, m)), Scratch()
+        for rows, block in self.row_blocks(np.arange(m)):
+            root = np.sqrt(weights[rows])[:, None]
+            scaled = np.multiply(block, root, out=scratch.like(block))
+            products += scaled.T @ scaled
+        return products
 
     def comoments(
         self, weights: Vector, shift: Vector, vector: Vector
@@ -177,7 +215,11 @@ class Matrix(ABC):
 
     def project(self, basis: Vector) -> Vector:
         """basis^T X, for a basis of n rows: one pass, block by block."""
-        out = np.empty((basis.shape[1], self.shape[1]))
+        out = np.zeros((basis.shape[1], self.shape[1]))
+        if self.tall:
+            for rows, block in self.row_blocks(np.arange(self.shape[1])):
+                out += basis[rows].T @ block
+            return out
         for part in self.parts():
             out[:, part] = basis.T @ self.columns(part)
         return out
@@ -234,10 +276,10 @@ class Matrix(ABC):
             yield rows, block @ w, up(radius + lost)
 
 
-def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
+def inner_product_radii(n: int | Index, norms: Vector, size: float | Vector) -> Vector:
     """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off.
 
-    `size` is |a|, rounded up: one number, or a column of them.
+    `size` is |a|, rounded up: one number, or a column of them. `n` may be one number per column.
     """
     # A factor of 1 + 2^-50 covers the rounding of the product and of the sum; one more of the
     # smallest numbers, a product that underflows.

@@ -34,6 +34,9 @@ class ChosenColumns(Matrix):
     def score_radius(self, a: Vector) -> Vector:
         return self.whole.score_radius(a)[self.index]
 
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        return self.whole.radius_elsewhere(a)[self.index]
+
     def scores_many(self, a: Vector) -> Vector:
         return self.whole.scores_many(a)[:, self.index]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,25 +81,39 @@ class DenseMatrix(Matrix):
         return out
 
     def columns(self, index: Index) -> Vector:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return self.array[:, index].astype(np.float64, copy=False)
 
     def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
         n, m = self.shape
-        self.passes += len(index) / m
+        self.passes += len(index) / max(1, m)
         tall = min(ROWS, max(SLIVER, BLOCK // max(1, len(index))))
         every = len(index) == m and np.array_equal(index, np.arange(m))
         taken, wider = Scratch(), Scratch()
         for rows in (slice(top, min(n, top + tall)) for top in range(0, n, tall)):
-            block = self.array[rows]
+            block: Any = self.array[rows]
             if not every:
                 block = taken.columns(block, index)
             yield rows, block if block.dtype == np.float64 else wider.copy(block)
 
+    def product(self, w: Vector) -> Vector:
+        return self.combine(w[:, None])[:, 0] if not self._blas else self.array @ w
+
+    def gram(self, weights: Vector) -> Vector:
+        if self.tall or not self._blas:
+            return super().gram(weights)
+        products: Vector = self.array.T @ (self.array * weights[:, None])
+        return products
+
+    def centred(self, shares: Vector) -> Matrix:
+        if self.tall:
+            return super().centred(shares)
+        return DenseMatrix(self.array - self.scores(shares))
+
     def part(self, index: Index) -> Matrix:
         if self.tall and len(index) * HELD > self.shape[1]:
             return ChosenColumns(self, index)
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:

@@ -18,6 +18,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.losses import NonConvexLoss
+from sparsebounds.matrices import DenseMatrix
 from sparsebounds.models.beam import beam
 from sparsebounds.models.search import WIDTH, Search, pool_of
 from sparsebounds.program import Program
@@ -70,7 +71,7 @@ class LocalSearch(Search):
         with self._until(-np.inf) as enough:
             if not enough():
                 self._widen(np.union1d(self.pool, np.flatnonzero(relaxed.w)))
-                self.reweighted(self._columns @ relaxed.w[self.pool] + relaxed.b, enough)
+                self.reweighted(self._columns.product(relaxed.w[self.pool]) + relaxed.b, enough)
         return self.incumbent
 
     def reweighted(self, z: Vector, stop: Callable[[], bool]) -> Model:
@@ -99,13 +100,13 @@ class LocalSearch(Search):
 
     def image(self, model: Model) -> Vector:
         """A model's predictions (without the offset)."""
-        image: Vector = self._columns @ model.w[self.pool] + model.b
+        image: Vector = self._columns.product(model.w[self.pool]) + model.b
         return image
 
     def _fresh(self, support: Index) -> Model:
         """A refit from the present start, whatever was found on this support before."""
         support = np.union1d(support, np.flatnonzero(self.program.always)).astype(np.int64)
-        found = self._refit(support, self._columns[:, np.searchsorted(self.pool, support)])
+        found = self._refit(support, self._columns.columns(np.searchsorted(self.pool, support)))
         key = tuple(support.tolist())
         if key not in self._seen or found.value < self._seen[key].value:
             self._seen[key] = found
@@ -121,7 +122,7 @@ class LocalSearch(Search):
         program, rng = self.program, np.random.default_rng(0)
         loss = program.loss
         assert isinstance(loss, NonConvexLoss)
-        yield self._columns @ self.relaxed.w[self.pool] + self.relaxed.b
+        yield self._columns.product(self.relaxed.w[self.pool]) + self.relaxed.b
         fits: list[tuple[Vector, float]] = [(r.w, r.b) for _, r in self._surrogates]
         for posed, found in self._surrogates:
             if stop():
@@ -129,7 +130,7 @@ class LocalSearch(Search):
             model = Search(posed, found, deadline=self.deadline).run()
             fits.append((model.w, model.b))
         for w, b in fits:
-            yield self._columns @ w[self.pool] + b
+            yield self._columns.product(w[self.pool]) + b
         perfect = loss.perfect(program.y)
         if program.offset is not None:
             perfect = perfect - program.offset
@@ -144,7 +145,7 @@ class LocalSearch(Search):
 
     def _spectral(self, perfect: Vector, rng: np.random.Generator) -> Iterator[Vector]:
         """For even losses: leading directions of X^T diag(y) X on the pool, and random ones."""
-        A, p = self._columns, self.program.F.p
+        A, p = self._columns.columns(np.arange(len(self.pool))), self.program.F.p
         weight = p * np.minimum(perfect**2, 9.0 * float(p @ perfect**2))
         size = float(np.sqrt(np.sum(perfect**2)))
         strength = np.einsum("ij,ij,i->j", A, A, weight) / (p @ A**2 + 1e-300)
@@ -168,12 +169,16 @@ class LocalSearch(Search):
 
     def _widen(self, pool: Index) -> None:
         """Go on with a larger pool; only what is new in it is read."""
-        fresh = np.setdiff1d(pool, self.pool)
+        fresh, matrix = np.setdiff1d(pool, self.pool), self.program.matrix
         if len(fresh) == 0:
             return
         both = np.concatenate((self.pool, fresh))
-        order = np.argsort(both)
-        columns = np.concatenate((self._columns, self.program.matrix.columns(fresh)), axis=1)
-        self.pool, self._columns = both[order], columns[:, order]
+        order, old = np.argsort(both), self._columns
+        self.pool = both[order]
+        if matrix.thin or matrix.tall:
+            self._columns = matrix.gathered(self.pool)
+        else:
+            columns = old.columns(np.arange(old.shape[1])), matrix.columns(fresh)
+            self._columns = DenseMatrix(np.concatenate(columns, axis=1)[:, order])
         self.fixed = ~self.program.free[self.pool]
         self._last = None

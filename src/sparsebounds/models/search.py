@@ -31,6 +31,10 @@ TRIES = 8
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
 
+WIDEST = 1000
+"""Features of the relaxation's support that it may: those of the largest weights, and more where
+the models are large."""
+
 WIDTH = 10
 """Supports kept at every size of the beam search."""
 
@@ -68,7 +72,7 @@ class Search:
         pool = np.union1d(pool_of(program, relaxed), np.flatnonzero(program.always))
         self.pool = np.unique(np.concatenate((pool, *self.known))).astype(np.int64)
         self.fixed = ~program.free[self.pool]
-        self._columns = program.matrix.columns(self.pool)
+        self._columns = program.matrix.gathered(self.pool)
         self._seen: dict[tuple[int, ...], Model] = {}
         self._local: set[tuple[int, ...]] = set()
         self._visited: set[bytes] = set()
@@ -177,7 +181,7 @@ class Search:
         if key not in self._seen:
             chosen = np.array(key, dtype=np.int64)
             places = np.searchsorted(self.pool, chosen)
-            found = self._refit(chosen, self._columns[:, places], near)
+            found = self._refit(chosen, self._columns.columns(places), near)
             self._seen[key] = found
             if len(self._seen) == 1 or found.value < self.incumbent.value:
                 self.incumbent = found
@@ -280,12 +284,12 @@ class Search:
 
     def _quadratic(self, w: Vector, b: float, eta: float) -> Quadratic:
         """The loss around (w, b), on the pool, with the intercept eliminated."""
-        return self._quadratic_at(self._columns @ w[self.pool] + b, b, eta)
+        return self._quadratic_at(self._columns.product(w[self.pool]) + b, b, eta)
 
     @np.errstate(all="ignore")
     def _quadratic_at(self, z: Vector, b: float, eta: float) -> Quadratic:
         """The same at predictions z, of which b is the intercept."""
-        size = float(self._columns.size) * self._columns.shape[1]
+        size = float(self._columns.entries) * self._columns.shape[1]
         self.deadline.require(product=size)
         with self.deadline.timed("product", size):
             return self._formed(z, b, eta)
@@ -297,9 +301,9 @@ class Search:
         a = program.F.gradient(z)
         if program.fit_intercept:
             # Centred before they are multiplied: a mean of 1e8 would drown what matters.
-            A = A - bend @ A / bend.sum()
-        hessian: Vector = A.T @ (A * bend[:, None])
-        linear = A.T @ (bend * (z - b) - a)
+            A = A.centred(bend / bend.sum())
+        hessian = A.gram(bend)
+        linear = A.scores(bend * (z - b) - a)
         ridge = program.ridges[self.pool] if program.ball is None else np.full(len(self.pool), eta)
         prices, positive = program.prices[self.pool], program.positive[self.pool]
         return Quadratic(hessian, linear, ridge, prices, positive).in_units()
@@ -308,6 +312,10 @@ class Search:
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
     """The relaxation's support and the free features with the best scores."""
     support = np.flatnonzero(relaxed.w)
+    likely = float(np.sum(relaxed.u)) if program.k is None else program.k
+    most = WIDEST + 4 * int(likely)
+    if len(support) > most:
+        support = support[np.argsort(-relaxed.u[support], kind="stable")[:most]]
     score = np.where(program.free, relaxed.point.reach, 0.0)
     if program.ball is None:
         score = score / np.sqrt(program.ridges)

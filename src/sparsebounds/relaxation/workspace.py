@@ -11,12 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Index
+from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
-from sparsebounds.relaxation.smooth import Smooth, smooth_part
+from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.sparse_part import working_part
 
 KEPT = 4
 """Dual points remembered: the next relaxation starts from one of the last few."""
@@ -39,8 +40,7 @@ class Workspace:
     @cached_property
     def smooth(self) -> Smooth:
         """F on the columns read so far."""
-        program = self._first
-        return smooth_part(program, program.matrix.home if program.loss.portable else HOST)
+        return working_part(self._first)
 
     def check(self, program: Program) -> None:
         """Refuse a program on other data: dual vectors are taken over with their scores."""
@@ -63,10 +63,7 @@ class Workspace:
     def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
-            matrix = program.matrix
-            read = matrix.resident if program.loss.portable else matrix.columns
-            columns = read(features)
             with deadline.timed("product", self.smooth.price(len(features))):
-                self.smooth.add(columns)
+                self.smooth.read(program.matrix, features)
             self.index = np.concatenate((self.index, features))
             self.batches.append(features)
