@@ -21,8 +21,7 @@ def _log1pexp(t: Array) -> Array:
 def _sigmoid(t: Array) -> Array:
     """1 / (1 + exp(-t)), to full relative accuracy in both tails."""
     xp = namespace(t)
-    tail = xp.exp(-abs(t))
-    return xp.where(t < 0, tail, xp.ones_like(t)) / (1.0 + tail)
+    return xp.exp(xp.minimum(t, xp.zeros_like(t))) / (1.0 + xp.exp(-abs(t)))
 
 
 @dataclass(frozen=True)

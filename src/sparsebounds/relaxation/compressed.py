@@ -31,7 +31,7 @@ SINGULAR = 1e-15
 
 def compressible(program: Program, deadline: Deadline = NEVER) -> bool:
     """Whether a program has a small one in its place, and there is time for it."""
-    if program.m > MOST or not Moments.known(program):
+    if program.m > min(MOST, program.n - 2) or not Moments.known(program):
         return False
     return not deadline.late(scan=3, product=0.5 * float(program.n) * program.m**2)
 
