@@ -43,6 +43,7 @@ from sparsebounds.bounds.lower import squares_up as squares_up
 from sparsebounds.bounds.many import NodeBounds as NodeBounds
 from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
+from sparsebounds.bounds.many import together as together
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
 from sparsebounds.bounds.minorant import posed_on as posed_on

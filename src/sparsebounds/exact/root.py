@@ -194,7 +194,7 @@ def _proof(
     minorant = replace(minorant, region=region)
     tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
     base = minorant.base(curvature, claim=True)
-    columns = small.matrix.columns(np.arange(small.m))
+    columns = small.matrix.gathered(np.arange(small.m))
     removal = removal_bound(program, tree, claim=True, point=relaxed.point)
     inner = based(base, nodes_bound(small, columns, tree, {}, claim=True))
     return RootProof(tree, min(removal, minorant.level, inner), inner)

@@ -13,13 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import HOST, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.derived import derived
 from sparsebounds.bounds import Moments, bound_at, dual_point_at, posed_on, repair, scored
 from sparsebounds.program import Program
 from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.smooth import GramPart, Smooth
+from sparsebounds.relaxation.sparse_part import working_part
 from sparsebounds.relaxation.working_set import WorkingSet
 
 MOST = 500
@@ -59,6 +61,19 @@ def compressed(program: Program) -> Program | None:
     more = np.sqrt(float(rows))
     size = {"ridge": program.ridge} if program.ball is None else {"ball": program.ball}
     return posed_on(program, factor * more, target * more, **size)
+
+
+def tall_part(program: Program) -> Smooth:
+    """The smooth part of a program with a tall matrix, on all features; none are copied."""
+    every, small = np.arange(program.m), compressed(program)
+    if small is None:
+        part = working_part(program)
+        part.read(program.matrix, every)
+        return part
+    gram = GramPart(small, HOST)
+    gram.read(small.matrix, every)
+    moments = Moments.of(program)
+    return gram.moved(moments.mean, moments.means)
 
 
 def intercept_at(program: Program, w: Vector) -> float:

@@ -185,6 +185,12 @@ class GramPart(Smooth):
         part._means, part._linear = self._means[index], self._linear[index]
         return part
 
+    def moved(self, mean: float, means: Vector) -> GramPart:
+        """The same f for a response and columns with these means, which an intercept takes up."""
+        part = copy.copy(self)
+        part._mean, part._means = mean, means
+        return part
+
     def curbed(self, index: Index, diagonal: Vector) -> GramPart:
         """f on some of the columns, less w.diag(diagonal) w/2, which must leave it convex.
 

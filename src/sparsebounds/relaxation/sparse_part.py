@@ -91,7 +91,7 @@ class SparsePart(GeneralPart):
         return self._part.scores(a)
 
     def _scores_many(self, a: Array) -> Vector:
-        return self._part.project(a.T).T
+        return self._part.project(a.T)
 
 
 def _diagonal(part: Matrix, weights: Vector) -> Vector:
