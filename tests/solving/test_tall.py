@@ -75,7 +75,7 @@ def peak(work: Callable[[], Any]) -> float:
 def test_squared_losses_take_little_memory(order: str) -> None:
     plain, y = table("squared")
     X = ORDERS[order](plain)
-    problem = {"k": 5, "ridge": 1e-3, "standardize": True}
+    problem = {"k": 5, "ridge": 1e-3, "standardize": True, "fit_intercept": True}
     found: list[Any] = []
     assert peak(lambda: found.append(sb.solve(X, y, **problem))) < 0.35
     searching = {"exact": True, "tol": 1e-9, "node_limit": 20}
@@ -86,7 +86,7 @@ def test_squared_losses_take_little_memory(order: str) -> None:
     program = Program(X, y, **problem)
     assert peak(lambda: sb.certify(program, found[0].coef, found[0].intercept)) < 0.35
     # Every point keeps a dual vector.
-    path = {"ks": (2, 4, 6), "ridge": 1e-3, "standardize": True}
+    path = {"ks": (2, 4, 6), "ridge": 1e-3, "standardize": True, "fit_intercept": True}
     assert peak(lambda: sb.path(X, y, **path)) < 0.35 + 3.0 * 3.0 / M
     model = sb.SparseRegressor(k=5, ridge=1e-3).fit(X, y)
     assert peak(lambda: model.predict(X)) < 0.35
@@ -95,7 +95,13 @@ def test_squared_losses_take_little_memory(order: str) -> None:
 @pytest.mark.usefixtures("small_blocks")
 def test_logistic_losses_are_relaxed_in_little_memory() -> None:
     X, y = table("logistic")
-    problem = {"k": 5, "ridge": 1e-3, "standardize": True, "loss": "logistic"}
+    problem = {
+        "k": 5,
+        "ridge": 1e-3,
+        "standardize": True,
+        "fit_intercept": True,
+        "loss": "logistic",
+    }
     program = Program(X, y, **problem)
     assert peak(lambda: sb.relax(program)) < 0.6
 
@@ -110,7 +116,11 @@ def test_tall_tables_have_the_answers_of_others(
     sides: tuple[dict[str, Any], ...] = ({}, {"sample_weight": weights, "offset": 0.1 * y})
     kinds = list(itertools.product(("C", "F"), ({"k": 4}, {"l0": 2e-3}), sides))
     for order, sizes, given in kinds if loss == "squared" else kinds[1::4]:
-        problem: dict[str, Any] = {"ridge": 1e-3, "loss": loss, "standardize": True} | sizes | given
+        problem: dict[str, Any] = (
+            {"ridge": 1e-3, "loss": loss, "standardize": True, "fit_intercept": True}
+            | sizes
+            | given
+        )
         monkeypatch.setattr(dense, "MANY", 1 << 60)
         other = sb.solve(X, y, **problem)
         monkeypatch.setattr(dense, "MANY", 1)

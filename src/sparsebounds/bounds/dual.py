@@ -260,8 +260,10 @@ def conjugate_up(
         values = []
         for end in ends:
             with np.errstate(over="ignore", invalid="ignore"):
-                terms = wider * ULPS * U * loss.conjugate_terms(y, end)
-                value = up(loss.conjugate(y, end) + up(up(terms) + wider * ULPS * TINY))
+                # 2^-50 covers the roundings of the slack itself.
+                slack = loss.conjugate_terms(y, end) * (wider * ULPS * U * (1.0 + 2.0**-50))
+                slack += (wider * ULPS + 4.0) * TINY
+                value = up(loss.conjugate(y, end) + slack)
                 if program.offset is not None:
                     value = up(value + up(-end * program.offset[rows]))
             values.append(np.where(np.isnan(value), np.inf, value))

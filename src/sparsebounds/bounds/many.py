@@ -40,8 +40,12 @@ MORE = 1.0 + 2.0**-40
 
 
 def together(program: Program, most: int) -> int:
-    """How many nodes to bound at a time, `most` at most: as memory for all rows allows."""
-    return max(1, min(most, TOGETHER // program.n))
+    """How many nodes to bound at a time, `most` at most: as memory for all rows allows.
+
+    Next to a tall matrix their vectors are to be few.
+    """
+    room = min(TOGETHER // program.n, program.m // 16 if program.matrix.tall else most)
+    return max(1, min(most, room))
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ def null_up(program: Program) -> float:
 
 def _value_up(program: Program, rows: slice, z: Vector, wider: float) -> Vector:
     loss, y = program.loss, program.y[rows]
-    terms: Vector = loss.value_terms(y, z)
-    slack = up(wider * ULPS * U * terms) + wider * ULPS * TINY
-    value: Vector = loss.value(y, z)
-    return up(value + up(slack))
+    # 2^-50 covers the roundings of the slack itself.
+    value: Vector = loss.value_terms(y, z) * (wider * ULPS * U * (1.0 + 2.0**-50))
+    value += (wider * ULPS + 4.0) * TINY
+    value += loss.value(y, z)
+    return up(value)

@@ -267,13 +267,16 @@ class Matrix(ABC):
         """(rows, `image` there), block by block."""
         size, scratch = np.abs(w), Scratch()
         slack = gamma(len(index) + 1 + self.entry_roundings)
+        # 2^-49 covers the roundings of what follows.
+        share = slack * (1.0 + 2.0 * slack) * (1.0 + 2.0**-49)
         # Underflow: of each product, and of each entry before it meets its coefficient.
-        lost = up((len(index) + self.entry_roundings * up(float(np.sum(size)))) * TINY)
+        lost = up((len(index) + 4 + self.entry_roundings * up(float(np.sum(size)))) * TINY)
         whole = slice(0, self.shape[0])
         for rows, block in self.row_blocks(index) if columns is None else [(whole, columns)]:
-            magnitude = up(np.abs(block, out=scratch.like(block)) @ size)
-            radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
-            yield rows, block @ w, up(radius + lost)
+            radius = np.abs(block, out=scratch.like(block)) @ size
+            radius *= share
+            radius += lost
+            yield rows, block @ w, up(radius)
 
 
 def inner_product_radii(n: int | Index, norms: Vector, size: float | Vector) -> Vector:

@@ -195,7 +195,9 @@ class Search:
         program, relaxed = self.program, self.relaxed
         yield from self.known[:1]
         yield from candidate_supports(program, relaxed)
-        if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
+        fractional = np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0))
+        # It copies the tied columns several times.
+        if fractional <= 2 * LARGE and not program.matrix.tall:
             yield from primalized_supports(program, relaxed)
         yield from self._grown(stop)
 
