@@ -71,6 +71,10 @@ scale.tall              1,000,000 x 50 and 300,000 x 200: time next to the Gram 
                         Peers: none.
                         About 3 minutes; with --save results/tall (or -logistic).
 
+scale.threads           All threads of the machine against one, on what people run.
+                        Peers: none.
+                        About 5 minutes; with --save results/threads.
+
 scale.tables            Reading a table of ten million cells.
                         Peers: polars.
                         About 1 minute; saves nothing.

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram
 from sparsebounds._support.rounding import TINY, U, gamma, length_up
 from sparsebounds.bounds.many import MORE
 from sparsebounds.bounds.moments import Moments
@@ -94,7 +95,7 @@ class Curvature:
     def products(self, live: Index) -> Vector:
         """Q on some of the features, from their columns."""
         scaled = self.centred[live] * np.sqrt(self.weights)
-        products: Vector = scaled @ scaled.T
+        products: Vector = gram(scaled)
         return products
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Vector
+from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import MeanLoss
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
@@ -120,7 +121,7 @@ class Smooth(ABC):
         """A w, at home."""
         support = np.flatnonzero(w)
         if len(support) * 4 > len(w):
-            return self._home.bring(w) @ self._rows
+            return product(self._rows.T, self._home.bring(w))
         return self._home.bring(w[support]) @ self._home.rows(self._rows, support)
 
 
@@ -162,12 +163,12 @@ class GramPart(Smooth):
         # Symmetric products go to a kernel of half the work; cross products are taken once.
         fresh = self._rows[old:, :]
         if self._equal is not None:
-            corner = self._equal * fetch(fresh @ fresh.T)
-            cross = self._equal * fetch(self._rows[:old, :] @ fresh.T)
+            corner = self._equal * fetch(gram(fresh))
+            cross = self._equal * fetch(product(self._rows[:old, :], fresh.T))
             linear = self._equal * fetch(fresh @ self._target)
         else:
             root, weighted = fresh * self._root, fresh * self._p
-            corner, cross = fetch(root @ root.T), fetch(self._rows[:old, :] @ weighted.T)
+            corner, cross = fetch(gram(root)), fetch(product(self._rows[:old, :], weighted.T))
             linear = fetch(weighted @ self._target)
         room = self._store.shape[0]
         if len(self._products) < room:
@@ -206,8 +207,9 @@ class GramPart(Smooth):
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
-        product = self.gram @ w if 3 * len(used) > len(w) else w[used] @ self.gram[used]
-        gradient = product - self._linear
+        few = 3 * len(used) <= len(w)
+        image = w[used] @ self.gram[used] if few else product(self.gram, w)
+        gradient = image - self._linear
         value = self._constant + 0.5 * float(w @ (gradient - self._linear))
         return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
 
@@ -282,16 +284,16 @@ class GeneralPart(Smooth):
 
     def _scores(self, a: Array) -> Vector:
         """A^T a."""
-        return self._home.fetch(self._rows @ a)
+        return self._home.fetch(product(self._rows, a))
 
     def _images(self, w: Vector) -> Array:
         """A w for every row of w, at home."""
         home, used = self._home, np.flatnonzero(np.any(w != 0.0, axis=0))
-        return home.bring(w[:, used]) @ home.rows(self._rows, used)
+        return product(home.bring(w[:, used]), home.rows(self._rows, used))
 
     def _scores_many(self, a: Array) -> Vector:
         """A^T a for every row of a."""
-        return self._home.fetch(a @ self._rows.T)
+        return self._home.fetch(product(a, self._rows.T))
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
@@ -328,7 +330,7 @@ class GeneralPart(Smooth):
             rows = xp.concat((rows, xp.ones_like(bend)[None, :]))
             gradient = np.append(gradient, point.slope)
         scaled = rows * xp.sqrt(bend)
-        return fetch(scaled @ scaled.T), fetch(rows @ (bend * point.z)) - gradient
+        return fetch(gram(scaled)), fetch(product(rows, bend * point.z)) - gradient
 
     def _balanced(self, b: Vector, z: Array) -> tuple[Vector, Array]:
         """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
