@@ -71,6 +71,10 @@ scale.cluster           A Dask array of 64 GiB, by two threads or two processes.
                         Peers: none.
                         About 4 minutes; with --save results/cluster-rows (or -columns).
 
+scale.tall              1,000,000 x 50 and 300,000 x 200: time next to the Gram product, memory.
+                        Peers: none.
+                        About 3 minutes; with --save results/tall (or -logistic).
+
 scale.threads           All threads of the machine against one, on what people run.
                         Peers: none.
                         About 5 minutes; with --save results/threads.

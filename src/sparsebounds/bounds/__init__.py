@@ -44,8 +44,11 @@ from sparsebounds.bounds.lower import squares_up as squares_up
 from sparsebounds.bounds.many import NodeBounds as NodeBounds
 from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
+from sparsebounds.bounds.many import together as together
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
+from sparsebounds.bounds.minorant import posed_on as posed_on
+from sparsebounds.bounds.moments import Moments as Moments
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
@@ -65,6 +68,7 @@ from sparsebounds.bounds.shapley_folkman import refined_nonzeros as refined_nonz
 from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
+from sparsebounds.bounds.upper import claimed_objective as claimed_objective
 from sparsebounds.bounds.upper import null_up, objective_up
 from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program
