@@ -65,18 +65,23 @@ class SparsePart(GeneralPart):
         final = count > FACTORED
         if most < FEW and not final:
             return None
-        diagonal = _diagonal(part, bend)
-        if not self.has_intercept:
-            return Products(
-                lambda v: part.scores(bend * part.product(v)), diagonal, False, int(most), final
-            )
+        # What leaves the piece goes to 0, and the gradient with it.
+        left = point.w.copy()
+        left[active] = 0.0
+        gone = bend * self._image(left) if left.any() else np.zeros(self.program.n)
+        gradient = point.gradient[active] - part.scores(gone)
+        diagonal, intercept = _diagonal(part, bend), self.has_intercept
+        if intercept:
+            diagonal = np.append(diagonal, np.sum(bend))
+            gradient = np.append(gradient, point.slope - np.sum(gone))
 
         def apply(v: Vector) -> Vector:
+            if not intercept:
+                return part.scores(bend * part.product(v))
             image = bend * (part.product(v[:-1]) + v[-1])
             return np.append(part.scores(image), np.sum(image))
 
-        diagonal = np.append(diagonal, np.sum(bend))
-        return Products(apply, diagonal, True, int(most), final)
+        return Products(apply, diagonal, gradient, intercept, int(most), final)
 
     def _of(self, active: Index) -> Matrix:
         return self._part if len(active) == self.size else self._part.part(active)
