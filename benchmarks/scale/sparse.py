@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
 
 
-SEED = 0
+SEED = 23565
 """That of the tables; drawn when everything above had been settled."""
 
 
