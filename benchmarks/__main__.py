@@ -59,6 +59,10 @@ scale                   Time as m grows to a million, and the memory of a relaxa
                         Peers: none.
                         About 3 minutes; results/scaling.
 
+scale.sparse            Sparse data, 20,000 x 100,000; with --large 100,000 x 1,000,000.
+                        Peers: skglm.
+                        About 8 minutes, 40 with --large; with --save results/sparse.
+
 scale.gpu               10,000 x 1,000,000 numbers (40 GB) on one CUDA device.
                         Peers: none.
                         About 3 minutes; with --save results/gpu.

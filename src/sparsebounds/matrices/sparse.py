@@ -17,6 +17,9 @@ from sparsebounds.matrices.largest import RowSums, RowTerms
 BLOCK = 1 << 18
 """Entries that are worked on at a time, as long as a column is no longer: 2 MiB."""
 
+ROUND = 150
+"""Products with a working column in a round of the relaxation, about."""
+
 DENSE = 8
 """One entry in so many is stored, at most, or dense columns are faster."""
 
@@ -41,6 +44,11 @@ class SparseMatrix(Matrix):
     @property
     def entries(self) -> int:
         return int(self._csc.nnz)
+
+    @property
+    def batch(self) -> int:
+        # A round takes many products with a working column, and one with any other.
+        return max(super().batch, self.shape[1] // ROUND if self.thin else 0)
 
     @cached_property
     def thin(self) -> bool:  # type: ignore[override]

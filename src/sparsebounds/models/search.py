@@ -28,7 +28,7 @@ from sparsebounds.relaxation import Relaxation, compressed
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
 
-WIDEST = 1000
+WIDEST = 500
 """Features of the relaxation's support that it may: those of the largest weights, and more where
 the models are large."""
 

@@ -32,6 +32,9 @@ class Products:
 
     apply: Callable[[Vector], Vector]
     diagonal: Vector
+    gradient: Vector
+    """f' where these features are as they are, and all others at 0."""
+
     has_intercept: bool
     most: int
     """Products beyond which they cost more than the matrix and its factorisation."""
@@ -44,15 +47,15 @@ class Products:
     ) -> tuple[Vector, float] | None:
         """What `newton_point` asks for; None where a factorisation is better."""
         active, count = pattern.active, len(pattern.active)
-        start, gradient = point.w[active], point.gradient[active] + pattern.linear
-        gradient += pattern.ridge * start
+        start, gradient = point.w[active], self.gradient.copy()
+        gradient[:count] += pattern.linear + pattern.ridge * start
         extra, sign = pattern.ridge + proximal[active], pattern.sign
         direction = pattern.direction
         if direction is not None:
-            gradient += direction * (float(direction @ start) / pattern.share)
+            gradient[:count] += direction * (float(direction @ start) / pattern.share)
         if self.has_intercept:
             small = held * max(float(self.diagonal[-1]), 1e-300) + 1e-12
-            start, gradient = np.append(start, point.b), np.append(gradient, point.slope)
+            start = np.append(start, point.b)
             extra, sign = np.append(extra, small), np.append(sign, 0.0)
             direction = None if direction is None else np.append(direction, 0.0)
 

@@ -21,12 +21,12 @@ from sparsebounds.relaxation.smooth import GeneralPart, Smooth, smooth_part
 FACTORED = 4000
 """Coordinates of the largest system that is factored: its matrix takes 128 MB."""
 
-FEW = 10
+FEW = 5
 """Products that are no more than a factorisation: the matrix is formed at once."""
 
 CALL, ENTRY, ROW, FLOP = 4e4, 4.0, 8.0, 0.1
 """Nanoseconds that a product takes, about: in all, per stored entry and per row; and those of a
-multiplication in a factorisation."""
+multiplication in a factorisation. The matrix takes a product per entry and entry of its row."""
 
 
 class SparsePart(GeneralPart):
@@ -40,7 +40,8 @@ class SparsePart(GeneralPart):
     def read(self, matrix: Matrix, features: Index) -> None:
         self._index = np.concatenate((self._index, features))
         self._part, self.size = matrix.part(self._index), len(self._index)
-        self._squares = _diagonal(self._part, self._F.p)
+        mean, spread = matrix.part(features).moments(self._F.p)
+        self._squares = np.append(self._squares, mean**2 + spread)
 
     def part(self, index: Index) -> SparsePart:
         part = copy.copy(self)
@@ -60,23 +61,29 @@ class SparsePart(GeneralPart):
 
     def products(self, point: SmoothPoint, active: Index) -> Products | None:
         bend, part, count = self._bend(point), self._of(active), len(active)
-        product = CALL + ENTRY * part.entries + ROW * self.program.n
-        most = FLOP * float(count) ** 3 / product
+        entries, n = float(part.entries), self.program.n
+        product = CALL + ENTRY * entries + ROW * n
+        most = (FLOP * float(count) ** 3 + ENTRY * entries * (FEW + entries / n)) / product
         final = count > FACTORED
         if most < FEW and not final:
             return None
-        diagonal = _diagonal(part, bend)
-        if not self.has_intercept:
-            return Products(
-                lambda v: part.scores(bend * part.product(v)), diagonal, False, int(most), final
-            )
+        # What leaves the piece goes to 0, and the gradient with it.
+        left = point.w.copy()
+        left[active] = 0.0
+        gone = bend * self._image(left) if left.any() else np.zeros(self.program.n)
+        gradient = point.gradient[active] - part.scores(gone)
+        diagonal, intercept = self.metric(point)[active], self.has_intercept
+        if intercept:
+            diagonal = np.append(diagonal, np.sum(bend))
+            gradient = np.append(gradient, point.slope - np.sum(gone))
 
         def apply(v: Vector) -> Vector:
+            if not intercept:
+                return part.scores(bend * part.product(v))
             image = bend * (part.product(v[:-1]) + v[-1])
             return np.append(part.scores(image), np.sum(image))
 
-        diagonal = np.append(diagonal, np.sum(bend))
-        return Products(apply, diagonal, True, int(most), final)
+        return Products(apply, diagonal, gradient, intercept, int(most), final)
 
     def _of(self, active: Index) -> Matrix:
         return self._part if len(active) == self.size else self._part.part(active)
@@ -92,15 +99,6 @@ class SparsePart(GeneralPart):
 
     def _scores_many(self, a: Array) -> Vector:
         return self._part.project(a.T)
-
-
-def _diagonal(part: Matrix, weights: Vector) -> Vector:
-    """sum_i weights_i x_ij^2."""
-    total = float(np.sum(weights))
-    if not total > 0.0:
-        return np.zeros(part.shape[1])
-    mean, spread = part.moments(weights / total)
-    return total * (mean**2 + spread)
 
 
 def working_part(program: Program) -> Smooth:
