@@ -133,7 +133,7 @@ class RowBounds:
         above, below = self.switches.sides(state)
         if room < 0 or low > high or np.any((above > 0) & (below > 0)):
             return math.inf
-        if not self._proved(state, w, lent):
+        if not self._proved(state, w, b, lent):
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
@@ -148,7 +148,7 @@ class RowBounds:
         features = np.flatnonzero(state[: self.program.m] == 0)
         if room <= 0:
             return features, np.full(len(features), math.inf)
-        if not self._proved(state, w, lent):
+        if not self._proved(state, w, b, lent):
             return features, np.zeros(len(features))
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
@@ -157,9 +157,10 @@ class RowBounds:
             found = np.array([tangent.less(up(others + gain)) for gain in opened])
         return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
 
-    @staticmethod
-    def _sound(lent: Lent) -> bool:
+    def _sound(self, b: float, lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
+        if b != 0.0 and not self.program.fit_intercept:
+            return False
         inside = np.all((theta >= 0.0) & (theta < 1.0))
         lends = np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf
         return bool(inside and lends and math.isfinite(lent.middle))
@@ -232,7 +233,7 @@ class RowBounds:
         )
         unsure = (unsure + 2.0**-48 * abs(lean)) * max(abs(low - b), abs(high - b)) * MORE
         paid = -min(slope * (low - b), slope * (high - b))
-        lends = 0.5 * eta * (far * far - (b - middle) ** 2)
+        lends = 0.5 * eta * (far * far - (b - middle) * (b - middle))
         # Differences are rounded relative to their terms.
         reach = abs(low) + abs(high) + abs(middle) + abs(b)
         scale = eta * reach * reach + abs(slope) * reach
@@ -244,12 +245,12 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, state: States, w: Vector, lent: Lent) -> bool:
+    def _proved(self, state: States, w: Vector, b: float, lent: Lent) -> bool:
         """Whether H is proved convex at a node along the features left and those of w.
 
         Deciding about rows only adds curvature: one proof serves the nodes below it.
         """
-        if not self._sound(lent):
+        if not self._sound(b, lent):
             return False
         span: Mask = w != 0.0
         span[self.live(state)] = True

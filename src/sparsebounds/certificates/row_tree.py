@@ -119,7 +119,8 @@ def row_tree_bound(
         raise TreeError("a tree over rows is for the truncated loss")
     if not np.array_equal(tree.kept, np.flatnonzero(~program.never)):
         raise TreeError("the features the tree decides about are not those of the problem")
-    if np.any(np.diff(tree.cuts) <= 0.0) or (program.ball is None) != (tree.eta == 0.0):
+    ascending = np.all(np.isfinite(tree.cuts)) and np.all(np.diff(tree.cuts) > 0.0)
+    if not ascending or (program.ball is None) != (tree.eta == 0.0):
         raise TreeError("its cuts do not ascend, or its multiplier is not that of a ball")
     reduced = program.restricted(tree.kept)
     switches = Switches(reduced.m, reduced.n, tree.cuts)
