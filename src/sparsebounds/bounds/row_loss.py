@@ -80,6 +80,12 @@ class Lent:
     middle: float = 0.0
     """Around this intercept."""
 
+    @classmethod
+    def stored(cls, theta: Vector, shares: Vector, eta: float, middle: float) -> Lent:
+        """In the digits that certificates have room for."""
+        few, fewer = (part.astype(np.float32).astype(np.float64) for part in (theta, shares))
+        return cls(few, fewer, eta, middle)
+
 
 class RowLoss:
     """The rows' losses at a node, l_i, as functions of the residuals."""

@@ -93,7 +93,17 @@ def relaxed_node(
     def enough(value: float, dual: float) -> bool:
         return dual - charge >= goal or value - charge < goal < math.inf
 
-    found = newton(part, penalty, part.at(w, b), tight * scale, scale, most_steps=60, enough=enough)
+    found = newton(
+        part,
+        penalty,
+        part.at(w, b),
+        tight * scale,
+        scale,
+        most_steps=60,
+        patience=5,
+        worth=0.1,
+        enough=enough,
+    )
     best = np.zeros(program.m)
     best[live] = found.best.w
     lower = bounds.bound(state, best, found.best.b, lent)
@@ -228,15 +238,14 @@ class Ascent:
             self.eta = min(most_eta, ENOUGH * share / (1.0 - share))
 
     def lent(self, x: Vector) -> Lent:
-        """What is lent at x, in fewer digits: they take less room in a certificate."""
+        """What is lent at x."""
         program = self.bounds.program
         theta = np.zeros(program.n)
-        theta[self.doubt] = x[: len(self.doubt)].astype(np.float32)
+        theta[self.doubt] = x[: len(self.doubt)]
         shares = np.where(self.state[: program.m] > 0, INSIDE, 0.0)
         places = self.live[self.opened]
-        least = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
-        shares[places] = least.astype(np.float32)
-        return Lent(theta, shares, self.eta, self.middle)
+        shares[places] = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
+        return Lent.stored(theta, shares, self.eta, self.middle)
 
     def start(self) -> Vector | None:
         """A point inside; None where rows in doubt may have no share."""

@@ -54,6 +54,9 @@ SHARE = 0.4
 """The share of the time left that the first relaxation may take; then the search for models."""
 
 
+HOPELESS = 0.1
+"""The part of its effort after which a search ends that proves no more than the envelope."""
+
 MOST_WORK = 1e9
 """Products that the curvature of a node may take: no search over rows beyond them."""
 
@@ -132,7 +135,13 @@ def search_rows(
         search.start()
         if exact and search.started:
             most = math.inf if exact is True else EFFORT
-            search.run(lambda: search.work > most or search.nodes >= node_limit, callback)
+
+            def enough() -> bool:
+                if search.nodes >= node_limit or search.work > most:
+                    return True
+                return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
+
+            search.run(enough, callback)
     return search if search.started else None
 
 
