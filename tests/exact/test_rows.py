@@ -75,6 +75,9 @@ def test_against_every_set_of_outliers(name: str) -> None:
     if program.ball is None:
         assert solution.status == "optimal"
         assert solution.upper == pytest.approx(best, rel=1e-4)
+        given = sb.certify(program, solution.coef, solution.intercept)
+        assert 0.5 * best <= given.lower <= best
+        assert given.verify(X, y, **data).ok
     outliers = solution.outliers
     if outliers is None:
         return
