@@ -137,7 +137,7 @@ def test_forged_trees_are_refused(
     assert not replace(certificate, upper=certificate.upper * 0.999).verify(X, Y).ok
     assert certificate.problem.loss == "truncated"
     other = sb.Program(X, Y, k=1, ridge=0.1)
-    with pytest.raises(TreeError, match="for the truncated loss"):
+    with pytest.raises(TreeError, match="for robust losses"):
         row_tree_bound(other, certificate.rows, 1.0)
     tree = certificate.rows
     again = replace(tree, switch=np.full_like(tree.switch, tree.switch[0]))

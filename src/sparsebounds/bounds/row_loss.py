@@ -108,6 +108,11 @@ class RowLoss:
         self._low = np.where(above > 0, c, np.where(below < 0, -c, -np.inf))
 
     @property
+    def bent(self) -> tuple[Vector, Vector]:
+        """Between which residuals a loss in doubt is replaced."""
+        return self._near, self._far
+
+    @property
     def bend(self) -> Vector:
         """The most that a slope changes by, per unit of the residual."""
         limited = np.isfinite(self._high) | np.isfinite(self._low)

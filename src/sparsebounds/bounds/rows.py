@@ -31,7 +31,8 @@ from sparsebounds.bounds.lower import best_sum_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Switches
-from sparsebounds.losses import Truncated
+from sparsebounds.bounds.row_smooth import SmoothRowLoss
+from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
@@ -92,7 +93,7 @@ class RowBounds:
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        assert isinstance(program.loss, Truncated)
+        assert isinstance(program.loss, ResidualLoss)
         self.c = program.loss.c
         self.own = own_ridges(program, eta)
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
@@ -104,7 +105,9 @@ class RowBounds:
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
-        return isinstance(program.loss, Truncated) and program.matrix.elementwise
+        loss = program.loss
+        smooth = isinstance(loss, ResidualLoss) and math.isfinite(loss.dip)
+        return (smooth or isinstance(loss, Truncated)) and program.matrix.elementwise
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
@@ -113,8 +116,11 @@ class RowBounds:
         residuals: Vector = w[used] @ self.rows[used] + b - target
         return residuals
 
-    def loss(self, state: States, lent: Lent) -> RowLoss:
+    def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:
         """The rows' losses at a node."""
+        loss = self.program.loss
+        if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
+            return SmoothRowLoss(loss, lent.theta)
         return RowLoss(self.c, *self.switches.sides(state), lent.theta)
 
     def live(self, state: States) -> Index:

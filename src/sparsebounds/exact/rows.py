@@ -25,7 +25,6 @@ from sparsebounds.exact.row_order import obeys, promising_rows, undecided_featur
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
-from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Node, best_shares, relaxed_node
 
@@ -74,8 +73,7 @@ class RowSearch:
         self.eta = 0.0 if program.ball is None else eta
         level = objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT)
         outer = outer_range(program, level, boxes, claim=True)
-        assert isinstance(program.loss, Truncated)
-        cuts = range_cuts(model.b, program.loss.c, *outer[0])
+        cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.record, self.nodes, self.work = Record(), 0, 0.0

@@ -273,10 +273,9 @@ class Ascent:
         """A supergradient of the relaxed value."""
         bounds, theta = self.bounds, x[: len(self.doubt)]
         r = np.abs(bounds.residuals(node.w, node.b)[self.doubt])
-        root = np.sqrt(theta)
-        near, far = bounds.c * root, bounds.c / root
-        bent = (r - near) / (1.0 - theta)
-        rows = np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0) * self.p
+        near, far = (end[self.doubt] for end in bounds.loss(self.state, node.lent).bent)
+        rise = 0.5 * (r - near) * (far - r) / np.square(1.0 - theta)
+        rows = np.where((r > near) & (r < far), rise, 0.0) * self.p
         kept = (1.0 - node.lent.shares[self.live]) * bounds.own[self.live]
         penalty = node_penalty(bounds, self.state, self.live).with_ridge(kept)
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])

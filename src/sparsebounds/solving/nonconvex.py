@@ -24,6 +24,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.exact import EFFORT, RowSearch
+from sparsebounds.losses import Truncated
 from sparsebounds.models import LocalSearch, Model, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, dual_points, relaxation_of
@@ -133,7 +134,7 @@ def search_rows(
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
     with contextlib.suppress(KeyboardInterrupt):
         search.start()
-        if exact and search.started:
+        if exact and search.started and isinstance(program.loss, Truncated):
             most = math.inf if exact is True else EFFORT
 
             def enough() -> bool:
@@ -204,11 +205,12 @@ def solve_nonconvex(
         tightening=found.bounds,
     )
     unfinished = ""
-    if rows is not None and exact and rows.open:
+    searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
+    if rows is not None and searched and rows.open:
         unfinished = f" The search stopped with {len(rows.open)} nodes open of {rows.nodes}."
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
     )
-    if rows is None or not exact:
+    if rows is None or not searched:
         return solution
     return replace(solution, outliers=Outliers.of(program, rows.rows))
