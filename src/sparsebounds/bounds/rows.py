@@ -266,7 +266,11 @@ class RowBounds:
             if np.all((before == rows) | (before == 0)) and not np.any(span & ~wider):
                 return True
         with np.errstate(over="ignore", invalid="ignore"):
-            sound = self._factors(state, lent, np.flatnonzero(span))
+            # With all rows in doubt there is less curvature, but also less rounding of large rows.
+            blank = np.zeros_like(state)
+            blank[: self.program.m] = state[: self.program.m]
+            features = np.flatnonzero(span)
+            sound = any(self._factors(one, lent, features) for one in (state, blank))
         if sound:
             self._convex[id(lent)] = lent, rows, span
         return sound

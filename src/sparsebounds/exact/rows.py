@@ -94,10 +94,14 @@ class RowSearch:
         return self.incumbent.value - 0.99 * self.tol * self.whole.size(self.incumbent.value)
 
     @property
+    def beyond(self) -> float:
+        """No best model has a bound of at least this."""
+        return self.incumbent.value + STRICT * abs(self.incumbent.value)
+
+    @property
     def goal(self) -> float:
         """A bound of at least this decides something: for every best model, at the root."""
-        upper = self.incumbent.value
-        return upper + STRICT * abs(upper) if self.strict else self.cutoff
+        return self.beyond if self.strict else self.cutoff
 
     @property
     def lower(self) -> float:
@@ -181,9 +185,10 @@ class RowSearch:
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
-        most = self.incumbent.value + STRICT * abs(self.incumbent.value)
         nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
-        left = [self.bounds.switches.sides(node.state) for node in nodes if node.lower < most]
+        left = [
+            self.bounds.switches.sides(node.state) for node in nodes if node.lower < self.beyond
+        ]
         if left:
             inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
             outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
@@ -215,7 +220,7 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        goal = self.goal if goal is None else goal
+        goal = self.beyond if goal is None else goal
         found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=goal, stop=self._stop)
         self.work += 0.0 if found is None else found.work
         return found

@@ -100,8 +100,6 @@ def relaxed_node(
         tight * scale,
         scale,
         most_steps=60,
-        patience=5,
-        worth=0.1,
         enough=enough,
     )
     best = np.zeros(program.m)
@@ -289,7 +287,7 @@ class Ascent:
             if self.bounds.program.fit_intercept:
                 A = np.vstack((A, np.ones(count)))
             self._A = A * np.sqrt(self.p)
-        lower = lapack.dpotri(factor, lower=1)[0]
+        lower = lapack.dpotri(factor, lower=1)[0] if len(factor) else factor
         inverse = np.tril(lower) + np.tril(lower, -1).T
         through = inverse @ self._A
         own = np.concatenate(

@@ -19,9 +19,9 @@ from sparsebounds.relaxation import Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import ACCURACY, search_rows, tighten
 from sparsebounds.solving.proof import (
     better_root,
+    better_rows,
     certificate_from,
     wide_gap,
-    with_rows,
     with_tree,
 )
 
@@ -86,9 +86,7 @@ def _nonconvex(
         return plain
     with np.errstate(over="ignore", invalid="ignore"):
         rows = search_rows(program, model, tol, found, "auto", math.inf, deadline, None)
-    if rows is None or rows.lower <= plain.lower:
-        return plain
-    return with_rows(program, model, rows.tree(), rows.lower, found.duals)
+    return plain if rows is None else better_rows(program, model, plain, rows, found.duals)
 
 
 def _broken(program: Program, w: Any) -> str:

@@ -4,7 +4,8 @@ relax      the envelope's relaxation on the box that the model without features 
 model      local optima from many starts (`models.local`): a better level
 tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
            supports tried; while the lower bound rises
-rows       for the truncated loss, a search over rows and features, which proves more (`exact.rows`)
+rows       for robust losses, a bound by what ridges lend to rows; for the truncated one, a search
+           over rows and features, which proves more (`exact.rows`)
 certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
            whoever verifies makes the same boxes again
 """
@@ -29,7 +30,7 @@ from sparsebounds.models import LocalSearch, Model, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.outliers import Outliers
-from sparsebounds.solving.proof import certificate_from, claimed_box, wide_gap, with_rows
+from sparsebounds.solving.proof import better_rows, certificate_from, claimed_box, wide_gap
 from sparsebounds.solving.solution import Solution, SolutionStats
 
 ROUNDS = 25
@@ -58,8 +59,8 @@ SHARE = 0.4
 HOPELESS = 0.1
 """The part of its effort after which a search ends that proves no more than the envelope."""
 
-MOST_WORK = 1e9
-"""Products that the curvature of a node may take: no search over rows beyond them."""
+MOST_WORK = 2e9
+"""Products that the curvature of a node and its factor may take: no bound of rows beyond them."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,12 @@ def search_rows(
     deadline: Deadline,
     callback: Callable[[Any], None] | None,
 ) -> RowSearch | None:
-    """The search over rows for the truncated loss, as far as it goes; None where there is none."""
-    work = float(program.n) * min(program.n, program.m) * program.m
+    """Bounds of rows for robust losses, and the search for the truncated one, as far as it goes.
+
+    None where there are none.
+    """
+    m = float(np.count_nonzero(~program.never))
+    work = m**2 * (program.n + m / 3.0)
     if not RowBounds.known(program) or program.never.all() or work > MOST_WORK:
         return None
     eta = found.relaxed.eta
@@ -194,8 +199,7 @@ def solve_nonconvex(
             if other[0].value < model.value:
                 model, coef, intercept = other
                 certificate = certificate_from(program, points, model, found.duals)
-            if rows.lower > certificate.lower:
-                certificate = with_rows(program, model, rows.tree(), rows.lower, found.duals)
+            certificate = better_rows(program, model, certificate, rows, found.duals)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,
