@@ -161,7 +161,7 @@ def test_other_numbers_are_true_or_prove_less(
             at = rng.random(array.shape) < rng.choice([0.1, 1.0])
             array[at] *= 1.0 + rng.choice([2.0**-52, 1e-9, 1e-3, 0.3, -0.3, 3.0])
         forged: dict[str, Any] = {name: np.sort(array) if name == "cuts" else array}
-        kind = rng.integers(5)
+        kind = rng.integers(8)
         if kind == 0:
             forged["points"] = put(tree.points, leaves, rng.permutation(tree.points[leaves]))
         if kind == 1:
