@@ -56,6 +56,7 @@ from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Switches as Switches
+from sparsebounds.bounds.row_smooth import SmoothRowLoss as SmoothRowLoss
 from sparsebounds.bounds.rows import INSIDE as INSIDE
 from sparsebounds.bounds.rows import Outer as Outer
 from sparsebounds.bounds.rows import RowBounds as RowBounds
