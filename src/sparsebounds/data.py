@@ -11,8 +11,17 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, read_only
+from sparsebounds._support.threads import one_thread
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A response of two classes as -1 and +1, and the labels that these stand for."""
+
+    y: Vector
+    classes: tuple[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +41,16 @@ class Data:
     kept: Index | None = None
     """The rows' numbers in X, where some have weight 0."""
 
+    source: tuple[Data, Index] | None = None
+    """The data whose columns with these numbers they are (`part`)."""
+
     def __post_init__(self) -> None:
         for name in ("y", "weights", "offset"):
             if (vector := getattr(self, name)) is not None:
                 object.__setattr__(self, name, read_only(vector))
 
     @classmethod
+    @one_thread()
     def read(
         cls,
         X: Any,
@@ -49,12 +62,13 @@ class Data:
     ) -> Data:
         """The data, checked for a loss."""
         n = row_count(X)
-        labels = check.response_labels(y, n)
+        labels = check.response_labels(y.y if isinstance(y, Coded) else y, n)
         weights, keep = check.sample_weights(sample_weight, n)
         labels = labels if keep is None else labels[keep]
         classes = None
         if loss.two_class:
             response, classes = check.two_classes(labels)
+            classes = y.classes if isinstance(y, Coded) else classes
         else:
             response = check.real_vector("y", labels, len(labels), "row")
             loss.check_response(response)
@@ -70,12 +84,19 @@ class Data:
     def part(self, features: Index) -> Data:
         """The same rows with these columns alone."""
         names = None if self.names is None else tuple(self.names[i] for i in features)
-        return replace(self, matrix=self.matrix.part(features), names=names)
+        matrix = self.matrix.part(features)
+        return replace(self, matrix=matrix, names=names, source=(self, features))
 
     @cached_property
     def mass(self) -> float:
         """The sum of the weights, rounded once."""
-        return math.fsum(self.weights)
+        return math.fsum(self.weights) if self.equal is None else len(self.weights) * self.equal
+
+    @cached_property
+    def equal(self) -> float | None:
+        """The weight of every row; None where they differ."""
+        first = float(self.weights[0])
+        return first if np.all(self.weights == first) else None
 
     @cached_property
     def shares(self) -> Vector:

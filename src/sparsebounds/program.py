@@ -48,7 +48,8 @@ OF_ROWS = ("F", "null_intercept", "null", "rounding")
 def check_program(program: Any) -> None:
     """A program is what `Program` made."""
     if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+        kind = type(program).__name__
+        raise InputTypeError(f"program is a {kind}; pass a sparsebounds.Program(X, y, k=5, ...).")
 
 
 @takes(Arguments)
@@ -348,11 +349,9 @@ class Program:
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
-        if matrix.shape != (self.n, self.m):
-            raise InputError(
-                f"matrix is {matrix.shape[0]} x {matrix.shape[1]}, but the program's data are "
-                f"{self.n} x {self.m}."
-            )
+        given, own = (f"{n} x {m}" for n, m in (matrix.shape, (self.n, self.m)))
+        if given != own:
+            raise InputError(f"matrix is {given}, but the program's data are {own}.")
         if isinstance(matrix, StandardizedMatrix):
             scaled = (matrix.center, matrix.scale)
             return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)

@@ -30,7 +30,8 @@ FILES = ("regression", "classes", "path")
 
 def test_the_model_is_the_solutions(read: Read, made: Any) -> None:
     page, solution = read(made.folder / "regression.html"), made.regression
-    model, every = (t for t in page.tables if t[0][0] == "feature")
+    model, near, every = (t for t in page.tables if t[0][0] == "feature")
+    assert {made.names[i] for i in solution.support} <= {row[0] for row in near[1:]}
     rows = {row[0]: row for row in model[1:]}
     assert rows.keys() == {made.names[i] for i in solution.support} | {"(intercept)"}
     spread = made.X[:60].std(axis=0)

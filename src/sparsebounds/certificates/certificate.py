@@ -31,9 +31,9 @@ from sparsebounds.bounds import (
     Node,
     bound_at,
     claim_at,
+    claimed_objective,
     dual_point_at,
     enclosed,
-    objective_up,
     widened,
 )
 from sparsebounds.certificates.row_tree import RowTree, row_tree_bound
@@ -94,6 +94,10 @@ class Certificate:
     rows: RowTree | None = field(default=None, repr=False)
     """Truncated loss: the search tree over rows that proves `lower`, in the place of `leaves`."""
 
+    table: Mapping[str, Any] | None = field(default=None, repr=False)
+    """How the command line read the data from a table, so that `sparsebounds verify` reads it the
+    same way; no part of the proof."""
+
     @classmethod
     def build(
         cls,
@@ -114,7 +118,7 @@ class Certificate:
         claim (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over
         X for each dual vector.
         """
-        support, upper = np.flatnonzero(w), objective_up(program, w, b, wider=WIDER)
+        support, upper = np.flatnonzero(w), claimed_objective(program, w, b)
         if lower is None and tree is not None:
             lower = tree_bound(program, tree, claim=True)
         if lower is None and rows is not None:

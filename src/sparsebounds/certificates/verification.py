@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds._support.errors import InputTypeError
+from sparsebounds._support.threads import one_thread
 from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
@@ -45,6 +46,7 @@ class Verdict:
         return self.ok
 
 
+@one_thread()
 def verify(
     certificate: Certificate,
     X: Any,
@@ -129,7 +131,8 @@ def _proved(certificate: Certificate, program: Program, lower: float, upper: flo
 
 def _claims(side: str, claimed: float, found: float) -> str:
     return (
-        f"the certificate claims the {side} bound {claimed!r}, but its own contents give {found!r}"
+        f"the certificate claims the {side} bound {claimed!r}, but its own contents give "
+        f"{float(found)!r}"
     )
 
 

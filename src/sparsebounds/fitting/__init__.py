@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsebounds.fitting.drafts import Draft, draftable, drafted, padded
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,
@@ -9,17 +10,23 @@ from sparsebounds.fitting.refit import (
     evaluated,
     inside_ball,
     local_refit,
+    on_all_rows,
     refit,
     without_budget,
 )
 
 __all__ = [
+    "Draft",
     "Model",
     "as_returned",
     "best",
+    "draftable",
+    "drafted",
     "evaluated",
     "inside_ball",
     "local_refit",
+    "on_all_rows",
+    "padded",
     "refit",
     "without_budget",
 ]

@@ -10,13 +10,14 @@ from sparsebounds.losses.base import ULPS as ULPS
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.envelope import Box, Envelope
 from sparsebounds.losses.logistic import Logistic
+from sparsebounds.losses.logistic import log_chances as log_chances
 from sparsebounds.losses.margin import Ramp, Sigmoid
 from sparsebounds.losses.mean import MeanLoss
 from sparsebounds.losses.nonconvex import NonConvexLoss
 from sparsebounds.losses.phase import Amplitude, Quartic
 from sparsebounds.losses.poisson import Poisson
 from sparsebounds.losses.quadratic import Huber, Squared, SquaredHinge
-from sparsebounds.losses.residual import ResidualLoss
+from sparsebounds.losses.residual import ResidualLoss as ResidualLoss
 from sparsebounds.losses.robust import Cauchy, GemanMcClure, Truncated, Tukey, Welsch
 
 REGISTRY: dict[str, type[Loss]] = {

@@ -11,9 +11,10 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
-from sparsebounds.paths.result import Path
+from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.walk import Callback, Walk
 from sparsebounds.program import Program
 
@@ -24,6 +25,7 @@ LEAST_SECONDS = 1.0
 """They may take as long as the solution took, or this."""
 
 
+@one_thread()
 @takes(CommonArguments, after="l0s")
 def path(
     X: Any,
@@ -58,6 +60,7 @@ def path(
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
 
 
+@one_thread()
 def path_of(
     program: Program,
     *,
@@ -75,6 +78,25 @@ def path_of(
     deadline = Deadline.of(time_limit)
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+
+
+@one_thread()
+def plain_path(
+    program: Program, grid: list[int] | list[float], tol: float, time_limit: float | None
+) -> Path:
+    """A path that only relaxations prove something about, to choose a point of."""
+    deadline = Deadline.of(time_limit)
+    return Walk(program, grid, tol, None, False, deadline, None, None, None, plain=True).run()
+
+
+@one_thread()
+def path_at(
+    program: Program, point: PathPoint, tol: float, exact: Exact, time_limit: float | None
+) -> Path:
+    """A path of one point, with all that can be proved of it, and a model that is no worse."""
+    deadline, known = Deadline.of(time_limit), [point.support]
+    grid: list[int] | list[float] = [point.k] if point.k is not None else prices([point.l0])
+    return Walk(program, grid, tol, None, exact, deadline, None, None, None, known).run()
 
 
 def path_around(program: Program, seconds: float) -> Path | None:

@@ -17,8 +17,11 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Vector
+from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import MeanLoss
+from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
+from sparsebounds.relaxation.conjugate import Products
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 FLAT = 1e-6
@@ -49,6 +52,11 @@ class Smooth(ABC):
         """Have room for so many columns."""
         if size > self._store.shape[0]:
             self._store = _grown(self._store, self._home.empty((size, self.program.n)))
+
+    def read(self, matrix: Matrix, features: Index) -> None:
+        """Append these columns of X to A."""
+        read = matrix.resident if self.program.loss.portable else matrix.columns
+        self.add(read(features))
 
     def add(self, columns: Array) -> None:
         """Append columns, which are at home, to A."""
@@ -97,6 +105,10 @@ class Smooth(ABC):
         Both are the caller's to change.
         """
 
+    def products(self, point: SmoothPoint, active: Index) -> Products | None:
+        """The same f'' by its products with vectors; None where the matrix is better."""
+        return None
+
     @abstractmethod
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         """t -> the derivative of f on the segment from `point` to `other`."""
@@ -109,7 +121,7 @@ class Smooth(ABC):
         """A w, at home."""
         support = np.flatnonzero(w)
         if len(support) * 4 > len(w):
-            return self._home.bring(w) @ self._rows
+            return product(self._rows.T, self._home.bring(w))
         return self._home.bring(w[support]) @ self._home.rows(self._rows, support)
 
 
@@ -151,12 +163,12 @@ class GramPart(Smooth):
         # Symmetric products go to a kernel of half the work; cross products are taken once.
         fresh = self._rows[old:, :]
         if self._equal is not None:
-            corner = self._equal * fetch(fresh @ fresh.T)
-            cross = self._equal * fetch(self._rows[:old, :] @ fresh.T)
+            corner = self._equal * fetch(gram(fresh))
+            cross = self._equal * fetch(product(self._rows[:old, :], fresh.T))
             linear = self._equal * fetch(fresh @ self._target)
         else:
             root, weighted = fresh * self._root, fresh * self._p
-            corner, cross = fetch(root @ root.T), fetch(self._rows[:old, :] @ weighted.T)
+            corner, cross = fetch(gram(root)), fetch(product(self._rows[:old, :], weighted.T))
             linear = fetch(weighted @ self._target)
         room = self._store.shape[0]
         if len(self._products) < room:
@@ -174,6 +186,12 @@ class GramPart(Smooth):
         part._means, part._linear = self._means[index], self._linear[index]
         return part
 
+    def moved(self, mean: float, means: Vector) -> GramPart:
+        """The same f for a response and columns with these means, which an intercept takes up."""
+        part = copy.copy(self)
+        part._mean, part._means = mean, means
+        return part
+
     def curbed(self, index: Index, diagonal: Vector) -> GramPart:
         """f on some of the columns, less w.diag(diagonal) w/2, which must leave it convex.
 
@@ -189,8 +207,9 @@ class GramPart(Smooth):
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
-        product = self.gram @ w if 3 * len(used) > len(w) else w[used] @ self.gram[used]
-        gradient = product - self._linear
+        few = 3 * len(used) <= len(w)
+        image = w[used] @ self.gram[used] if few else product(self.gram, w)
+        gradient = image - self._linear
         value = self._constant + 0.5 * float(w @ (gradient - self._linear))
         return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
 
@@ -250,18 +269,31 @@ class GeneralPart(Smooth):
             a = F.gradient(z)
             value = F.value(z)
         slope = float(self._home.xp.sum(a)) if self.has_intercept else 0.0
-        return SmoothPoint(w, b, value, self._home.fetch(self._rows @ a), slope, z)
+        return SmoothPoint(w, b, value, self._scores(a), slope, z)
 
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
-        home, F, used = self._home, self._F, np.flatnonzero(np.any(w != 0.0, axis=0))
-        z = home.bring(w[:, used]) @ home.rows(self._rows, used) + home.bring(b)[:, None]
+        home, F = self._home, self._F
+        z = self._images(w) + home.bring(b)[:, None]
         if self.has_intercept:
             b, z = self._balanced(b, z)
         with np.errstate(over="ignore", invalid="ignore"):
             a, value = F.gradient(z), home.fetch(F.values(z))
-        gradient = home.fetch(a @ self._rows.T)
+        gradient = self._scores_many(a)
         slope = home.fetch(home.xp.sum(a, axis=1)) if self.has_intercept else np.zeros(len(w))
         return SmoothPoints(w, b, value, gradient, slope, z)
+
+    def _scores(self, a: Array) -> Vector:
+        """A^T a."""
+        return self._home.fetch(product(self._rows, a))
+
+    def _images(self, w: Vector) -> Array:
+        """A w for every row of w, at home."""
+        home, used = self._home, np.flatnonzero(np.any(w != 0.0, axis=0))
+        return product(home.bring(w[:, used]), home.rows(self._rows, used))
+
+    def _scores_many(self, a: Array) -> Vector:
+        """A^T a for every row of a."""
+        return self._home.fetch(product(a, self._rows.T))
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.
@@ -298,7 +330,7 @@ class GeneralPart(Smooth):
             rows = xp.concat((rows, xp.ones_like(bend)[None, :]))
             gradient = np.append(gradient, point.slope)
         scaled = rows * xp.sqrt(bend)
-        return fetch(scaled @ scaled.T), fetch(rows @ (bend * point.z)) - gradient
+        return fetch(gram(scaled)), fetch(product(rows, bend * point.z)) - gradient
 
     def _balanced(self, b: Vector, z: Array) -> tuple[Vector, Array]:
         """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
