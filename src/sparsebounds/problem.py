@@ -22,8 +22,8 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
 from sparsebounds.data import Data
-from sparsebounds.losses import Loss
 from sparsebounds.groups import groups_given, read_groups
+from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 from sparsebounds.penalties import Groups
 

@@ -14,7 +14,7 @@ and by the prices l0 of the features that come and go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,8 @@ from scipy.linalg.blas import dger
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse, solved
+from sparsebounds.models.blocks import Blocks
+from sparsebounds.penalties import SINGLE, Groups
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""
@@ -39,6 +41,7 @@ class Quadratic:
     ridge: Vector
     price: Vector
     positive: Mask
+    groups: Groups = SINGLE
 
     def in_units(self) -> tuple[Quadratic, Vector]:
         """The same with every feature in units in which it has curvature 1, and these units.
@@ -50,7 +53,8 @@ class Quadratic:
         unit = 1.0 / np.sqrt(np.fmax(curvature, 1e-300))
         ridge = np.fmax(unit * self.ridge * unit, 1e-12)
         hessian = unit[:, None] * self.hessian * unit
-        return Quadratic(hessian, unit * self.linear, ridge, self.price, self.positive), unit
+        linear = unit * self.linear
+        return replace(self, hessian=hessian, linear=linear, ridge=ridge), unit
 
     @np.errstate(all="ignore")
     def value(self, inside: Index) -> float:
@@ -172,6 +176,8 @@ def moves(
     Features without a price are not dropped: that never helps. `here` is the support's own, where
     it is at hand.
     """
+    if not model.groups.single:
+        return _group_moves(model, inside, fixed, room, most)
     here = Around(model, inside) if here is None else here
     inside, price = here.inside, np.where(fixed, np.inf, model.price)
     price[inside] = np.inf
@@ -228,27 +234,83 @@ def descend(
         if visited is not None and inside.tobytes() in visited:
             return None
         seen.add(inside.tobytes())
-        here = Around(model, inside) if here is None else here
+        if here is None and model.groups.single:
+            here = Around(model, inside)
         move = next(iter(moves(model, inside, fixed, room=room, most=1, here=here)), None)
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
-        inside = after(inside, move)
+        inside = after(inside, move, model.groups)
         both = move.leave is not None and move.enter is not None
-        here = here.swap(move) if both else None
+        here = here.swap(move) if both and here is not None else None
     if visited is not None:
         visited |= seen
     return inside
 
 
-def after(inside: Index, move: Move) -> Index:
-    """The support once a move is made, sorted."""
-    keep = inside if move.leave is None else inside[inside != move.leave]
-    return keep if move.enter is None else np.sort(np.append(keep, move.enter))
+@np.errstate(all="ignore")
+def additions(model: Quadratic, inside: Index, fixed: Mask, most: int) -> list[Move]:
+    """The most promising features, or groups, to add to a support."""
+    if not model.groups.single:
+        leaders, gains = Blocks(model, inside).added(fixed)
+        changes = model.price[leaders] - gains
+    else:
+        here, leaders = Around(model, inside), np.arange(len(fixed))
+        changes = np.where(fixed, np.inf, model.price) - gain(here.rho, here.schur, model.positive)
+        changes[inside] = np.inf
+    return [
+        Move(None, int(leaders[j]), float(changes[j]))
+        for j in first(changes, most)
+        if changes[j] < np.inf
+    ]
+
+
+@np.errstate(all="ignore")
+def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
+    """The support without the feature, or group, that q loses least by."""
+    if model.groups.single:
+        here = Around(model, inside)
+        loss = np.where(fixed[inside], np.inf, here.x**2 / here.spread)
+        return np.delete(inside, np.argmin(loss))
+    leaders, _, lost = Blocks(model, inside).dropped(fixed)
+    return after(inside, Move(int(leaders[np.argmin(lost)]), None, 0.0), model.groups)
+
+
+def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:
+    """The support once a move is made, sorted; groups come and go as a whole."""
+    keep, fresh = inside, np.zeros(0, dtype=np.int64)
+    if move.leave is not None:
+        keep = np.setdiff1d(inside, groups.whole(np.array([move.leave])), assume_unique=True)
+    if move.enter is not None:
+        fresh = groups.whole(np.array([move.enter]))
+    return np.sort(np.concatenate((keep, fresh)))
+
+
+def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
+    """`moves` of whole groups."""
+    here, found = Blocks(model, inside), list[Move]()
+    leaving, places, lost = here.dropped(fixed)
+    dropped = lost - model.price[leaving]
+    for i in np.flatnonzero(model.price[leaving] > 0.0):
+        found.append(Move(int(leaving[i]), None, float(dropped[i])))
+    if room > 0:
+        leaders, gains = here.added(fixed)
+        changes = model.price[leaders] - gains
+        found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
+    for leave, gone, cost in zip(leaving, places, dropped, strict=True):
+        leaders, gains = here.swapped(fixed, gone)
+        changes = cost + model.price[leaders] - gains
+        found += [
+            Move(int(leave), int(leaders[j]), float(changes[j])) for j in first(changes, most)
+        ]
+    found = [move for move in found if move.change < np.inf]
+    return sorted(found, key=lambda move: move.change)[:most]
 
 
 def first(values: Vector, most: int) -> list[int]:
     """Positions of the `most` smallest values, ascending, ties by position."""
+    if len(values) == 0:
+        return []
     if most == 1:
         at = int(np.argmin(values))  # the first NaN, where there is one
         return [at if values[at] == values[at] else int(np.argmin(np.fmin(values, np.inf)))]

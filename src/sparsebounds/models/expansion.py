@@ -72,7 +72,8 @@ class Expansion:
         constant: float,
     ) -> Self:
         prices, positive = program.prices[pool], program.positive[pool]
-        quadratic, unit = Quadratic(hessian, linear, ridge, prices, positive).in_units()
+        groups = program.groups.part(pool)
+        quadratic, unit = Quadratic(hessian, linear, ridge, prices, positive, groups).in_units()
         return cls(quadratic, unit, mean, level, constant)
 
     @np.errstate(all="ignore")

@@ -39,6 +39,7 @@ class Fits:
 
     def _work_on(self, pool: Index) -> None:
         """Search among these features."""
+        pool = self.program.groups.whole(pool)
         self.pool, self.fixed = pool, ~self.program.free[pool]
         self._columns = columns_of(self.program, pool, self._read)
         self._last: tuple[Model | None, Expansion] | None = None
@@ -82,6 +83,10 @@ class Fits:
             else:
                 self._keep(support, found)
         return [self._seen.get(key) for key in keys]
+
+    def support(self, model: Model) -> Index:
+        """The features of a model, and the rest of their groups."""
+        return self.program.groups.whole(model.support)
 
     def _key(self, support: Index) -> tuple[int, ...]:
         always = self._always
@@ -143,7 +148,7 @@ class Fits:
 
     def finished(self, model: Model) -> Model:
         """A draft refitted to all digits, its objective rounded up."""
-        return self._refit(model.support, model) if isinstance(model, Draft) else model
+        return self._refit(self.support(model), model) if isinstance(model, Draft) else model
 
     def _around(self, model: Model) -> Expansion:
         """The quadratic around a model; the last one is kept."""

@@ -11,7 +11,7 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.fitting import Model, draftable
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Around, after, descend, moves
+from sparsebounds.models.exchange import after, descend, moves, without_least
 from sparsebounds.models.expansion import Expansion
 from sparsebounds.models.fits import Fits
 from sparsebounds.models.pool import Pool
@@ -47,7 +47,7 @@ class Improvement(Fits):
             return
         model: Model | None = self.model(support)
         while model is not None and not stop():
-            key = tuple(model.support.tolist())
+            key = tuple(self.support(model).tolist())
             if key in self._local:
                 return
             self._local.add(key)
@@ -56,11 +56,9 @@ class Improvement(Fits):
     def shrunk(self, model: Model, count: int) -> Index:
         """The support with `count` free features less: those of least loss dropped, then swaps."""
         quadratic = self._around(model).quadratic
-        inside = np.searchsorted(self.pool, model.support)
+        inside = np.searchsorted(self.pool, self.support(model))
         for _ in range(count):
-            here = Around(quadratic, inside)
-            loss = np.where(self.fixed[inside], np.inf, here.x**2 / here.spread)
-            inside = np.delete(inside, np.argmin(loss))
+            inside = without_least(quadratic, inside, self.fixed)
         end = descend(quadratic, inside, self.fixed, room=0)
         return self.pool[inside if end is None else end]
 
@@ -70,10 +68,14 @@ class Improvement(Fits):
         """Supports that a beam search leads to from the largest known ones, best first."""
         program, always = self.program, self._always
         supports = [np.union1d(support, always) for support in known] or [always]
-        size = max(map(len, supports))
-        starts = [np.searchsorted(self.pool, one) for one in supports if len(one) == size]
+        sizes = [int(np.count_nonzero(program.free[one])) for one in supports]
+        starts = [
+            np.searchsorted(self.pool, one)
+            for one, size in zip(supports, sizes, strict=True)
+            if size == max(sizes)
+        ]
         most = LARGE if program.k is None else program.k
-        room = min(int(np.count_nonzero(~self.fixed)), most) - size + len(always)
+        room = min(int(np.count_nonzero(~self.fixed)), most) - max(sizes)
         found = beam(expansion.quadratic, starts, self.fixed, room=room, width=WIDTH, stop=stop)
         self.grown = [self.pool[inside] for inside in found]
         return self.grown
@@ -95,7 +97,7 @@ class Improvement(Fits):
         """
         program, rng = self.program, np.random.default_rng(seed)
         for _ in range(count):
-            support = self.incumbent.support
+            support = self.support(self.incumbent)
             chosen = support[program.free[support]]
             others = np.setdiff1d(self.pool[~self.fixed], chosen)
             most = min(max(1, len(chosen) // 2), len(others))
@@ -104,7 +106,7 @@ class Improvement(Fits):
             changed = int(rng.integers(1, most + 1))
             kept = rng.permutation(chosen)[: len(chosen) - changed]
             start = np.concatenate((kept, rng.choice(others, changed, replace=False)))
-            start = np.union1d(start, support[~program.free[support]])
+            start = np.union1d(program.groups.whole(np.sort(start)), self._always)
             end = self._descend(self._around(self.incumbent), start, stop)
             if end is not None:
                 yield end
@@ -127,7 +129,7 @@ class Improvement(Fits):
 
     def _step(self, model: Model, stop: Callable[[], bool]) -> Model | None:
         """A better model: the end of a descent in the quadratic, else a neighbour; or None."""
-        expansion, support = self._around(model), model.support
+        expansion, support = self._around(model), self.support(model)
         threshold = model.value - 1e-13 * abs(model.value)
         end = self._descend(expansion, support, stop)
         tried: list[list[Index]] = [] if end is None else [[end]]
@@ -144,7 +146,8 @@ class Improvement(Fits):
         inside = np.searchsorted(self.pool, support)
         room = self._room(support)
         found = moves(expansion.quadratic, inside, self.fixed, room=room, most=TRIES)
-        supports = [self.pool[after(inside, move)] for move in found]
+        groups = expansion.quadratic.groups
+        supports = [self.pool[after(inside, move, groups)] for move in found]
         many = TRIES if draftable(self.program) else 1
         for i in range(0, len(supports), many):
             yield supports[i : i + many]

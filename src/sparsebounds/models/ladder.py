@@ -81,7 +81,7 @@ class Ladder(Improvement):
             self._seen.clear()
             self._hopeless.clear()
             self._last = None
-            supports = [self._always, *(model.support for model in found[-1:])]
+            supports = [self._always, *(self.support(model) for model in found[-1:])]
             models = [model for model in self.models(supports) if model is not None]
             self.incumbent = min(models, key=lambda model: model.value)
             found.append(self._found())
@@ -95,7 +95,7 @@ class Ladder(Improvement):
         self._visited.clear()
         if len(self.pool) < program.m:
             model = self.incumbent
-            known = [model.support, *self.grown, self._always]
+            known = [self.support(model), *self.grown, self._always]
             pool = self._in_play(program, self.image(model.w, model.b))
             self._work_on(np.unique(np.concatenate((pool, *known))).astype(np.int64))
 
@@ -112,16 +112,16 @@ class Ladder(Improvement):
         try:
             here = self.incumbent
             expansion = self._around(here)
-            end = self._descend(expansion, here.support, stop)
+            end = self._descend(expansion, self.support(here), stop)
             supports = [] if end is None else [end]
-            if len(here.support) <= LARGE:
-                supports += self.beams(expansion, [here.support, *self.grown], stop)
+            if len(self.support(here)) <= LARGE:
+                supports += self.beams(expansion, [self.support(here), *self.grown], stop)
             found = self.models(supports, self.incumbent.value)
             better = [model for model in found if model is not None]
             for model in sorted(better, key=lambda model: model.value)[:GROWN]:
-                self.improve(model.support, stop)
-            outside = int(np.count_nonzero(~self.fixed)) - len(self.incumbent.support)
-            self.restart(min(RESTARTS, outside // 5), len(here.support), stop)
+                self.improve(self.support(model), stop)
+            outside = int(np.count_nonzero(~self.fixed)) - len(self.support(self.incumbent))
+            self.restart(min(RESTARTS, outside // 5), len(self.support(here)), stop)
         except TimeUp:
             pass
         return self.incumbent
@@ -131,11 +131,11 @@ class Ladder(Improvement):
         sizes = sorted(found)
         for larger, size in zip(sizes[:0:-1], sizes[-2::-1], strict=True):
             model = found[larger]
-            surplus = int(np.count_nonzero(self.program.free[model.support])) - size
+            surplus = int(np.count_nonzero(self.program.free[self.support(model)])) - size
             if surplus <= 0 or self.deadline.late():
                 continue
-            if not np.all(np.isin(model.support, self.pool)):
-                self._work_on(np.union1d(self.pool, model.support))
+            if not np.all(np.isin(self.support(model), self.pool)):
+                self._work_on(np.union1d(self.pool, self.support(model)))
             try:
                 smaller = self.models([self.shrunk(model, surplus)], found[size].value)[0]
             except TimeUp:

@@ -63,7 +63,7 @@ class LocalSearch(Search):
             ends.sort(key=lambda model: model.value)
             for model in ends[:2]:
                 self._near = [self.image(model.w, model.b)]
-                self.improve(model.support, enough)
+                self.improve(self.support(model), enough)
         return self.incumbent
 
     def refined(self, relaxed: Relaxation) -> Model:

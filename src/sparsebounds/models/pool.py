@@ -194,9 +194,10 @@ class Pool:
 
 def strongest(program: Program, scores: Vector, count: int) -> Index:
     """The free features with the largest scores: `count`, and twice the budget."""
-    score = np.where(program.free, scores, 0.0)
-    if program.ball is None:
-        score = score / np.sqrt(program.ridges)
+    score = scores if program.ball is not None else scores / np.sqrt(program.ridges)
+    if not program.groups.single:
+        score = np.sqrt(program.groups.gather(np.square(score)))
+    score = np.where(program.free, score, 0.0)
     count += 2 * (program.k or 0)
     strong = np.flatnonzero(level_set(score, count)[0])
     return np.sort(strong[np.argsort(-score[strong], kind="stable")[:count]])

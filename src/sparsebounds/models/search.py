@@ -152,13 +152,19 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
 
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     """Supports the relaxation suggests: its largest u, its largest |w|, and neighbours in size."""
-    free = np.flatnonzero(program.free & (relaxed.w != 0))
-    by_weight = free[np.lexsort((free, -np.abs(relaxed.w[free]), -relaxed.u[free]))]
-    by_size = free[np.lexsort((free, -np.abs(relaxed.w[free])))]
+    groups = program.groups
+    size = np.abs(relaxed.w)
+    if not groups.single:
+        size = np.sqrt(groups.gather(np.square(size)))
+    free = np.flatnonzero(program.free & (size > 0.0))
+    by_weight = free[np.lexsort((free, -size[free], -relaxed.u[free]))]
+    by_size = free[np.lexsort((free, -size[free]))]
     if program.k is not None:
         sizes = [min(program.k, len(free))]
     else:
         total = float(relaxed.u[free].sum())
         likely = int(np.count_nonzero(relaxed.u[free] > 0.5))
         sizes = sorted({likely, int(total), int(np.ceil(total)), 0} & set(range(len(free) + 1)))
-    return [np.sort(order[:size]) for size in sizes for order in (by_weight, by_size)]
+    return [
+        groups.whole(np.sort(order[:count])) for count in sizes for order in (by_weight, by_size)
+    ]

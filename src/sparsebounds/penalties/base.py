@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.penalties.groups import SINGLE, Groups
+from sparsebounds.penalties.groups import Groups
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 

@@ -13,8 +13,8 @@ one cost c_i: 1 in the k forms, l0_i in the l0 forms. A change of u on the tied 
 z = Xw + b alone and does not raise c.u is feasible and does not raise the relaxed objective. This
 holds for any w: it need not be optimal.
 
-A group has one u, its length in the place of sqrt(ridge_i) |w_i|, and one column, the sum of x_i v_i
-over its features: it is as tied as a single feature is, and stands at its first one.
+A group has one u, its length in the place of sqrt(ridge_i) |w_i|, and one column, the sum of x_i
+v_i over its features: it is as tied as a single feature is, and stands at its first one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The relaxation p** in conic form, solved by CVXPY: an independent referee for `relax`.
 
 min F(Xw + b) + sum_i ridge_i/2 t_i + l0_i u_i  over  w_i^2 <= t_i u_i, 0 <= u <= 1, with
-sum u <= k, or sum t <= ball; features of one group share one u. Columns are scaled to unit curvature for the solver, w with them.
+sum u <= k, or sum t <= ball; features of one group share one u. Columns are scaled to unit
+curvature for the solver, w with them.
 """
 
 from __future__ import annotations
