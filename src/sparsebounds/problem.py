@@ -172,6 +172,19 @@ class Problem:
         """The groups."""
         return Groups(self.groups if len(self.groups) else None)
 
+    def groups_of(self, features: Index, names: tuple[str, ...] | None) -> tuple[str | int, ...]:
+        """The groups that some features belong to: their names, else those of their first columns.
+
+        Numbers, where columns have no names either.
+        """
+        if len(self.groups):
+            leaders = np.unique(self.groups[features])
+            if self.group_names:
+                places = np.searchsorted(np.unique(self.groups), leaders)
+                return tuple(self.group_names[i] for i in places)
+            features = leaders
+        return tuple(int(i) if names is None else names[i] for i in features.tolist())
+
     def _groups_of(self, features: Index) -> dict[str, Any]:
         """The groups of some columns, which are whole ones."""
         if len(self.groups) == 0:
@@ -203,13 +216,15 @@ class Problem:
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
         if sparsity is None:
+            what = "group" if len(self.groups) else "nonzero coefficient"
             sparsity = (
-                f"at most {self.k} nonzero coefficient{'' if self.k == 1 else 's'}"
+                f"at most {self.k} {what}{'' if self.k == 1 else 's'}"
                 if self.k is not None
-                else f"a price l0={_number(self.l0)} per nonzero coefficient"
+                else f"a price l0={_number(self.l0)} per {what}"
             )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
         extras = [
+            *[f"{len(np.unique(self.groups))} groups of features"] * (len(self.groups) > 0),
             *["an intercept"] * self.fit_intercept,
             *["standardized columns"] * (self.standardize is not None),
             *["nonnegative coefficients"] * (len(self.positive) > 0),

@@ -127,6 +127,24 @@ class Solution:
         """The same solution where the data were these rows of others: these are then numbered."""
         return self if self.outliers is None else replace(self, outliers=self.outliers.among(rows))
 
+    @property
+    def group_support(self) -> tuple[str | int, ...]:
+        """The groups of the model, by name; features, where they are not in groups."""
+        return self._groups(self.support)
+
+    @property
+    def groups_in(self) -> tuple[str | int, ...]:
+        """The groups proved to be in every best model."""
+        return self._groups(self.fixed_in)
+
+    @property
+    def groups_out(self) -> tuple[str | int, ...]:
+        """The groups proved to be in no best model."""
+        return self._groups(self.fixed_out)
+
+    def _groups(self, features: Index) -> tuple[str | int, ...]:
+        return self.certificate.problem.groups_of(features, self.feature_names)
+
     @cached_property
     def primalization(self) -> Primalization:
         """The relaxation's point made sparse: `primalize`, with its 20 random objectives."""
