@@ -185,6 +185,12 @@ class Problem:
             features = leaders
         return tuple(int(i) if names is None else names[i] for i in features.tolist())
 
+    def chosen_of(self, support: Index, m: int) -> tuple[int, int]:
+        """How many features, or groups, a support has that are counted; and of how many."""
+        places = np.arange(m) if len(self.groups) == 0 else self.groups
+        free = np.setdiff1d(np.arange(m), np.concatenate((self.always, self.never)))
+        return len(np.intersect1d(places[support], free)), len(np.unique(places[free]))
+
     def _groups_of(self, features: Index) -> dict[str, Any]:
         """The groups of some columns, which are whole ones."""
         if len(self.groups) == 0:

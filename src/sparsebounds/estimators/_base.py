@@ -41,6 +41,7 @@ class LinearEstimator(BaseEstimator):
     positive: Any = False
     always: Any = None
     never: Any = None
+    groups: Any = None
     tol: float = 1e-4
     exact: Exact = "auto"
     time_limit: float | None = None
@@ -79,8 +80,8 @@ class LinearEstimator(BaseEstimator):
 
     def _problem(self, loss: Loss) -> dict[str, Any]:
         """The arguments of `solve` and `path` that are parameters here."""
-        names = ("ball", "fit_intercept", "standardize", "positive", "always", "never", "tol")
-        given = {name: getattr(self, name) for name in names}
+        names = ("ball", "fit_intercept", "standardize", "positive", "always", "never", "groups")
+        given = {name: getattr(self, name) for name in (*names, "tol")}
         return given | {"loss": loss, "feature_names": getattr(self, "feature_names_in_", None)}
 
     def _auto_ridge(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> float:

@@ -184,8 +184,7 @@ class SparseCV(LinearEstimator):
                     z = X[:, point.support] @ point.values + point.intercept
                 problem = point.certificate.problem
                 d = len(point.support) + bool(self.fit_intercept)
-                s = len(np.setdiff1d(point.support, problem.always))
-                m = X.shape[1] - len(problem.always) - len(problem.never)
+                s, m = problem.chosen_of(point.support, X.shape[1])
                 rows = y[kept], weights[kept], z[kept]
                 values[i] += information(self.criterion, options["loss"], *rows, d, s, m)
         return values
