@@ -282,6 +282,7 @@ def _table(document: Document) -> tuple[Choice, Recipe]:
             stated[name] = float(stated[name])
         elif not isinstance(stated[name], kind):
             raise InputError(f"table.choice.{name} is of the wrong kind.")
+    stated.setdefault("keep_twins", True)  # as it was before there was a choice
     return Choice(**stated), Recipe.of(table.content.get("columns"))
 
 

@@ -18,7 +18,6 @@ from sparsebounds.tables import (
     IMPUTATIONS,
     Choice,
     Reading,
-    Rows,
     check_column,
     did_you_mean,
     read_table,
@@ -88,6 +87,9 @@ class TableOptions:
     impute: str | None = _table(
         help="Fill missing numbers with their median or mean, text with its most frequent value.",
         autocompletion=lambda: list(IMPUTATIONS),
+    )
+    keep_twins: bool | None = _table(
+        "--keep-twins", help="Keep columns that say the same as another; else the first stays."
     )
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
     seed: int | None = _table(help="Seed of --test. Default 0.")
@@ -197,7 +199,7 @@ class ProblemOptions:
         """What was asked, on top of what a model file says."""
         given = asdict(self) | ({} if size is None else asdict(size))
         for name in ("always", "never"):
-            given[name] = _listed(f"--{name}", given[name], reading.train, reading.path)
+            given[name] = _listed(f"--{name}", given[name], reading)
         if self.c is not None and self.c != "auto":
             given["c"] = float(self.c)
         asked = (base or Parameters()).changed(**given)
@@ -210,15 +212,21 @@ class ProblemOptions:
 
 
 def _listed(
-    option: str, values: list[str] | None, table: Rows, path: Path
+    option: str, values: list[str] | None, reading: Reading
 ) -> tuple[str | int, ...] | None:
     """The features of --always or --never: names, or column numbers where there are none."""
+    names = reading.train.names
     if not values:
         return None
-    parts = split_names(values, table.names or ())
-    if table.names is not None:
+    parts = split_names(values, (*(names or ()), *reading.left_out))
+    if names is not None:
         for part in parts:
-            check_column(option, part, table.names, path)
+            if part in reading.left_out:
+                raise InputError(
+                    f"{option} {part!r} was left out, as another column says the same: name that "
+                    "one, or pass --keep-twins."
+                )
+            check_column(option, part, names, reading.path)
         return tuple(parts)
     for part in parts:
         if not part.isdecimal():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ class Choice:
     impute: str | None = None
     """How gaps in the features are filled: "median" or "mean"; text by its most frequent value."""
 
+    keep_twins: bool = False
+    """Whether columns that say the same as another stay."""
+
     test: float | None = None
     """The share of the rows that is held out."""
 
@@ -58,6 +61,17 @@ class Choice:
         changes = {name: value for name, value in given.items() if value is not None}
         if not changes.keys().isdisjoint(("drop_missing", "impute")):
             changes = {"drop_missing": False, "impute": None} | changes
+        return replace(self, **changes)
+
+    def without(self, left_out: Collection[str], columns: list[str], path: Path) -> Choice:
+        """The same that names the columns left out, or those that stay: nobody looks again."""
+        changes: dict[str, Any] = {"keep_twins": True}
+        for part in ("features", "categorical"):
+            named = matching(f"--{part}", getattr(self, part), columns, path)
+            if not set(left_out).isdisjoint(named):
+                changes[part] = tuple(name for name in named if name not in left_out)
+        if left_out and "features" not in changes:
+            changes["exclude"] = (*self.exclude, *left_out)
         return replace(self, **changes)
 
     def roles(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError
 from sparsebounds.losses import Loss
 from sparsebounds.tables import _polars as pl
+from sparsebounds.tables.kinds import in_rows, not_numbers
 from sparsebounds.tables.suggestions import listing
 
 
@@ -36,6 +37,12 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
             "two; code it with two labels, or pass --loss squared for a number."
         )
     if not loss.two_class and y.dtype.kind not in "fiub":
+        strange = not_numbers(pl.Series(list(map(str, y))))
+        if strange:
+            raise InputError(
+                f"{name} must hold numbers, but has {in_rows(strange)}: write numbers there, or "
+                "nothing, and pass --drop-missing."
+            )
         cure = "pass --loss logistic" if len(values) == 2 else "turn it into numbers"
         raise InputError(
             f"{name} holds text ({shown}), but --loss {loss.name} needs numbers; {cure}."
