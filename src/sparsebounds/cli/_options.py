@@ -94,15 +94,15 @@ class TableOptions:
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
     seed: int | None = _table(help="Seed of --test. Default 0.")
 
-    def read(self, path: Path, base: Choice | None = None) -> Reading:
-        """The file as the options say, on top of what a model file says."""
+    def read(self, path: Path, base: Choice | None = None, *, quiet: bool = False) -> Reading:
+        """The file as the options say, on top of what a file remembers, and its notes told."""
         given = asdict(self)
         for name in ("features", "exclude", "categorical"):
             given[name] = tuple(given[name]) if given[name] else None
         choice = (base or Choice()).changed(**given)
         with spinner(f"Reading {path.name}"):
             reading = read_table(path, choice)
-        for note in reading.notes:
+        for note in () if quiet or base is not None else reading.notes:
             tell(note)
         return reading
 

@@ -32,7 +32,7 @@ def verify(
     """
     with sentences():
         loaded = Certificate.load(certificate)
-        reading = table.read(data)
+        reading = table.read(data, quiet=True)
         verdict = _verdict(loaded, reading.train)
         if reading.left_out and not verdict.ok:  # it may be older than the choice to leave them out
             older = _verdict(loaded, table.read(data, Choice(keep_twins=True)).train)

@@ -16,7 +16,7 @@ from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, Drawn, dots, figure, plain
 from sparsebounds.report.origin import Origin
-from sparsebounds.report.page import Block, Cell, Chart, Table, Text, number
+from sparsebounds.report.page import Block, Cell, Chart, Table, Text, count, number
 from sparsebounds.report.scores import Predicted
 from sparsebounds.solving import Outliers, Solution
 
@@ -116,7 +116,8 @@ class MarkedRows:
             marker,
             name=name,
             customdata=self.numbers[at],
-            hovertemplate="row %{customdata}: predicted %{x:.4g}, residual %{y:.4g}<extra></extra>",
+            hovertemplate="row %{customdata}: predicted %{x:,.4~r}, residual %{y:,.4~r}"
+            "<extra></extra>",
         )
 
     def table(self) -> Table:
@@ -125,7 +126,7 @@ class MarkedRows:
         listed = np.flatnonzero(self.outside | (self.proved == "outlier"))
         cells = [
             (
-                Cell(str(self.numbers[i]), float(self.numbers[i])),
+                count(int(self.numbers[i])),
                 number(float(self.rows.y[i])),
                 number(float(self.rows.z[i])),
                 number(float(self.residuals[i] / self.c), 4),
