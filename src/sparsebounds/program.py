@@ -313,8 +313,7 @@ class Program:
     def _rows(self) -> tuple[Any, ...]:
         """What the objective without features depends on."""
         parts = (self.data.y, self.data.weights, self.data.offset, self.loss)
-        numbers = (self.level, self.fit_intercept, self._least_rounding)
-        return *map(id, parts), *numbers
+        return *map(id, parts), self.level, self.fit_intercept, self._least_rounding
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
@@ -337,14 +336,15 @@ class Program:
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
         if matrix.shape != (self.n, self.m):
-            raise InputError(
-                f"matrix is {matrix.shape[0]} x {matrix.shape[1]}, but the program's data are "
-                f"{self.n} x {self.m}."
-            )
+            raise InputError(f"matrix is {matrix.shape}, but the data are {(self.n, self.m)}.")
         if isinstance(matrix, StandardizedMatrix):
             scaled = (matrix.center, matrix.scale)
             return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)
         return self._replaced(data=replace(self.data, matrix=matrix), standardize=None)
+
+    def renamed(self, **changes: Any) -> Program:
+        """The same problem with other labels (`classes`), or numbers of its rows (`kept`)."""
+        return self._replaced(data=replace(self.data, **changes))
 
     def at_level(self, level: float) -> Program:
         """The same problem with another level of the response: a stored certificate's."""

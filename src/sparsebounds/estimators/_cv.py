@@ -25,10 +25,11 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import linear, some_rows, stays
-from sparsebounds.estimators._base import LinearEstimator, one_or_all
+from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
-from sparsebounds.paths import Path, PathPoint, budgets, path, prices
+from sparsebounds.paths import Path, PathPoint, budgets, path, prices, solution_at
+from sparsebounds.report import Tried
 
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
@@ -57,8 +58,23 @@ class SparseCV(LinearEstimator):
         paths, points = self._search(X, y, weights, loss, coded, groups)
         self.path_ = one_or_all(paths)
         self._keep(points)
+        given = {**self._problem(loss), "ridge": self.ridge_, "sample_weight": weights}
+        given["time_limit"] = self.time_limit
+        sides = zip(coded, points, strict=True)
+        self._keep_solutions([solution_at(X, t, point, **given) for t, point in sides])
         self.n_iter_ = sum(found.newton_steps for found in paths)
         return self
+
+    def _evidence(self, at: int) -> dict[str, Any]:
+        chosen = {"k": self.best_k_, "l0": self.best_l0_, "ridge": self.ridge_}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        shown: dict[str, Any] = {"path": all_of(self.path_)[at]}
+        if self.criterion == "cv":
+            score = self.scoring if isinstance(self.scoring, str) else "score"
+            said = " and ".join(f"{name} = {value:g}" for name, value in chosen.items())
+            words = f"Cross-validation chose {said}."
+            shown["folds"] = Tried(words, self.cv_results_, score, chosen)
+        return shown
 
     def _search(
         self, X: Any, y: Any, weights: Vector, loss: Loss, coded: Sequence[Vector], groups: Any

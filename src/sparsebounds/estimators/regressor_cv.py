@@ -46,7 +46,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         split0_test_score, ..., mean_test_score, std_test_score, or the criterion by its name.
     path_ : Path
         Of all rows, at the chosen ridge; every point of it is certified.
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_
+    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_
         Of the chosen point, as in `SparseRegressor`.
     n_iter_ : int
         Newton steps of `path_`.
