@@ -67,6 +67,10 @@ scale.cluster           A Dask array of 64 GiB, by two threads or two processes.
                         Peers: none.
                         About 4 minutes; with --save results/cluster-rows (or -columns).
 
+scale.threads           All threads of the machine against one, on what people run.
+                        Peers: none.
+                        About 5 minutes; with --save results/threads.
+
 scale.tables            Reading a table of ten million cells.
                         Peers: polars.
                         About 1 minute; saves nothing.

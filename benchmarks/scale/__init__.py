@@ -1,1 +1,1 @@
-"""How time and memory grow: with m, on a GPU, from files, on a cluster, and reading tables."""
+"""Time and memory: as m grows, with threads, on a GPU, from files, on a cluster, reading tables."""

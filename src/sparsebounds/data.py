@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, read_only
+from sparsebounds._support.threads import one_thread
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
 
@@ -38,6 +39,7 @@ class Data:
                 object.__setattr__(self, name, read_only(vector))
 
     @classmethod
+    @one_thread()
     def read(
         cls,
         X: Any,

@@ -20,6 +20,7 @@ from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector, read_only
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
+from sparsebounds._support.threads import one_thread
 from sparsebounds.data import Data
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
@@ -65,6 +66,7 @@ class Problem:
         return Problem, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
 
     @classmethod
+    @one_thread()
     def read(cls, data: Data, loss: Loss, given: Mapping[str, Any]) -> Problem:
         """The problem that the `completed` arguments pose on these data."""
         m, names = data.matrix.shape[1], data.names

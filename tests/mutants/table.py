@@ -465,8 +465,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "smooth: the right side without its gradient",
         "relaxation/smooth.py",
-        "fetch(rows @ (bend * point.z)) - gradient",
-        "fetch(rows @ (bend * point.z))",
+        "fetch(product(rows, bend * point.z)) - gradient",
+        "fetch(product(rows, bend * point.z))",
         SMOOTH,
     ),
     _of(

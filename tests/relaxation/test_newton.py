@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from sparsebounds import Program
+from sparsebounds.fitting import refit
 from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import KRidge, L0Ridge, Pattern, Penalty
 from sparsebounds.relaxation.newton import NewtonResult, newton, newton_point
 from sparsebounds.relaxation.smooth import Smooth, SmoothPoint, smooth_part
+from sparsebounds.testing import brute_force
 
 LOSSES = sorted(REGISTRY)
 Make = Callable[..., Smooth]
@@ -205,3 +207,16 @@ def test_the_dual_value_is_never_above_the_primal_value(smooth: Make) -> None:
         assert found.dual <= best + 1e-10 * scale
         assert found.point.value + found.slopes.value >= best - 1e-10 * scale
         assert found.steps == steps
+
+
+@pytest.mark.parametrize("seed", [5, 22, 316])
+def test_a_point_off_balance_proves_nothing(seed: int) -> None:
+    """With an intercept far from where Newton's method starts, the fit is the best one all the
+    same: a dual vector that is not balanced is no bound."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(5, 4))
+    y = np.where(X @ rng.normal(size=4) + 2.0 > 0.0, 1.0, -1.0)
+    y[:2] = (-1.0, 1.0)
+    asked = {"loss": "logistic", "fit_intercept": True, "positive": True, "always": range(4)}
+    program = Program(X, y, k=0, ridge=0.005, **asked)
+    assert refit(program, np.arange(4)).value <= brute_force(program).value + 1e-12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Vector
+from sparsebounds._support.threads import one_thread
 from sparsebounds.bounds.bidual import bidual_value, dual_value
 from sparsebounds.bounds.cardinality import (
     Cover,
@@ -69,6 +70,7 @@ from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program
 
 
+@one_thread()
 def lower_bound(program: Program, a: Vector) -> float:
     """The proved lower bound on the optimum at any dual vector a, in floating point.
 

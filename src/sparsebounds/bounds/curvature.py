@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram
 from sparsebounds._support.rounding import TINY, U, gamma, norm_up
 from sparsebounds.bounds.many import MORE
 from sparsebounds.program import Program
@@ -88,7 +89,7 @@ class Curvature:
     def products(self, live: Index) -> Vector:
         """Q on some of the features, from their columns."""
         scaled = self.centred[live] * np.sqrt(self.weights)
-        products: Vector = scaled @ scaled.T
+        products: Vector = gram(scaled)
         return products
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.rounding import down, up
+from sparsebounds._support.threads import one_thread
 from sparsebounds.bounds.dual import DualPoint, dual_point
 from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.forcing import forced_bounds
@@ -51,6 +52,7 @@ class Screening:
     """w_i <= high_i in every optimum with w_i != 0."""
 
 
+@one_thread()
 def screen(program: Program, a: Vector, upper: float) -> Screening:
     """Features proved in or out of every optimum, with signs and boxes.
 

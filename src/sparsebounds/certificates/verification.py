@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds._support.errors import InputTypeError
+from sparsebounds._support.threads import one_thread
 from sparsebounds.bounds import enclosed, objective_up
 from sparsebounds.certificates.certificate import Certificate, leaf_bound
 from sparsebounds.certificates.cover import uncovered
@@ -45,6 +46,7 @@ class Verdict:
         return self.ok
 
 
+@one_thread()
 def verify(
     certificate: Certificate,
     X: Any,

@@ -28,6 +28,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
+from sparsebounds._support.threads import one_thread
 from sparsebounds.bounds import dual_point_at
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
@@ -52,6 +53,7 @@ LOST = 1e-6
 """The part of the scale that the bounds of nodes may lose by rounding in a smaller program."""
 
 
+@one_thread()
 # Overflow far from the solution is an infinite value, not news for the user.
 @np.errstate(all="ignore")
 def near_optimal(

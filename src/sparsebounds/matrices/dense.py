@@ -1,20 +1,26 @@
 """A dense NumPy matrix of any memory order, float32 or float64, never copied whole.
 
 Everything is computed in float64. A float64 matrix goes to BLAS as it is; a float32 or
-strided one is converted block by block, along the axis it is stored in.
+strided one is converted block by block, along the axis it is stored in. A large one is cut into
+pieces, each of them the work of one thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.linear import DEEP, READ, product
+from sparsebounds._support.threads import spread
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
+
+Sums = npt.NDArray[Any]
 
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
@@ -55,11 +61,14 @@ class DenseMatrix(Matrix):
 
     @cached_property
     def norms(self) -> Vector:
-        squares = np.zeros(self.shape[1])
-        for _, cols, block in self._blocks():
-            squares[cols] += np.einsum("ij,ij->j", block, block)
+        def squares(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
+            out = np.zeros(part.shape[1])
+            for _, at, block in part._blocks():
+                out[at] += np.einsum("ij,ij->j", block, block)
+            return out
+
         with np.errstate(over="ignore"):
-            return norms_from_squares(squares, self.shape[0])
+            return norms_from_squares(self._summed(squares), self.shape[0])
 
     def kept(self, keep: Mask) -> DenseMatrix:
         """A copy of these rows."""
@@ -68,20 +77,22 @@ class DenseMatrix(Matrix):
     def scores(self, a: Vector) -> Vector:
         if self._blas:
             self.passes += 1.0
-            return np.asarray(self.array.T @ a)
-        out = np.zeros(self.shape[1])
-        for rows, cols, block in self._blocks():
-            out[cols] += block.T @ a[rows]
-        return out
+            return np.asarray(product(self.array.T, a))
+        scores: Vector = self.scores_many(a[None])[0]
+        return scores
 
     def scores_many(self, a: Vector) -> Vector:
         if self._blas:
             self.passes += float(len(a))
-            return a @ self.array
-        out = np.zeros((len(a), self.shape[1]))
-        for rows, cols, block in self._blocks():
-            out[:, cols] += a[:, rows] @ block
-        return out
+            return np.asarray(product(a, self.array))
+
+        def scores(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
+            out, mine = np.zeros((len(a), part.shape[1])), a[:, rows]
+            for at, to, block in part._blocks():
+                out[:, to] += mine[:, at] @ block
+            return out
+
+        return self._summed(scores)
 
     def columns(self, index: Index) -> Vector:
         self.passes += len(index) / self.shape[1]
@@ -92,32 +103,54 @@ class DenseMatrix(Matrix):
         return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
-        mean, spread = np.zeros(self.shape[1]), np.zeros(self.shape[1])
-        for rows, cols, block in self._blocks():
-            mean[cols] += block.T @ weights[rows]
-        scratch = Scratch()
-        for rows, cols, block in self._blocks():
-            rest = np.subtract(block, mean[cols], out=scratch.like(block))
-            spread[cols] += np.einsum("ij,ij,i->j", rest, rest, weights[rows])
-        return mean, spread
+        mean = self.scores(weights)
+
+        def squares(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
+            out, scratch = np.zeros(part.shape[1]), Scratch()
+            center, mine = mean[cols], weights[rows]
+            for at, to, block in part._blocks():
+                rest = np.subtract(block, center[to], out=scratch.like(block))
+                out[to] += np.einsum("ij,ij,i->j", rest, rest, mine[at])
+            return out
+
+        return mean, self._summed(squares)
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:
-        total = np.zeros(len(rows), dtype=np.uint64)
-        plain, half = Scratch(), Scratch()
-        for i, j, block in self._blocks():
-            bits = bits_of(block, (plain.like(block), half.like(block)))
-            # Not `@`, which strides through the block for integers.
-            sums = np.einsum("si,ij->sj", rows[:, i], bits)
-            total += np.sum(sums * cols[:, j], axis=1)
+        def sums(part: DenseMatrix, mine: slice, _: slice) -> Bits:
+            out = np.zeros((len(rows), part.shape[1]), dtype=np.uint64)
+            seeds, plain, half = rows[:, mine], Scratch(), Scratch()
+            for at, to, block in part._blocks():
+                bits = bits_of(block, (plain.like(block), half.like(block)))
+                # Not `@`, which strides through the block for integers.
+                out[:, to] += np.einsum("si,ij->sj", seeds[:, at], bits)
+            return out
+
+        total: Bits = np.sum(self._summed(sums) * cols, axis=1)
         return total
 
+    def _summed(self, work: Callable[[DenseMatrix, slice, slice], Sums]) -> Sums:
+        """Sums over rows, one or more per column (the last axis): one pass.
+
+        The work is given a part of X, and says what this part adds to the sums of its columns.
+        """
+        (n, m), pieces = self.shape, self.array.size / READ
+
+        def piece(rows: slice, cols: slice) -> Sums:
+            return work(DenseMatrix(self.array[rows, cols]), rows, cols)
+
+        self.passes += 1.0
+        if n > DEEP * m:
+            first, *rest = spread(lambda rows: piece(rows, slice(0, m)), n, pieces)
+            return sum(rest, start=first)
+        found = spread(lambda cols: piece(slice(0, n), cols), m, pieces)
+        return np.concatenate(found, axis=-1)
+
     def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
-        """(rows, columns, float64 block) over the whole matrix, in storage order: one pass.
+        """(rows, columns, float64 block) over the whole matrix, in storage order.
 
         A block is good until the next one.
         """
         n, m = self.shape
-        self.passes += 1.0
         # Along the axis of storage as far as the block goes, but never a sliver of one or two
         # rows: a product with so few runs at a fraction of the speed.
         if self._by_rows:

@@ -11,6 +11,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
 from sparsebounds.paths.result import Path
@@ -24,6 +25,7 @@ LEAST_SECONDS = 1.0
 """They may take as long as the solution took, or this."""
 
 
+@one_thread()
 @takes(CommonArguments, after="l0s")
 def path(
     X: Any,
@@ -58,6 +60,7 @@ def path(
     return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
 
 
+@one_thread()
 def path_of(
     program: Program,
     *,

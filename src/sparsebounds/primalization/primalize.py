@@ -20,6 +20,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
+from sparsebounds._support.threads import one_thread
 from sparsebounds.fitting import Model, best, evaluated, local_refit, refit, without_budget
 from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.paper import paper_points
@@ -30,6 +31,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 
 
+@one_thread()
 @np.errstate(over="ignore", invalid="ignore")
 def primalize(
     program: Program,

@@ -23,6 +23,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.rounding import down
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_callback, positive_number, truth, whole_number
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, one_price
 from sparsebounds.fitting import evaluated
@@ -39,6 +40,7 @@ from sparsebounds.relaxation import Relaxation, relaxation_of
 from sparsebounds.solving import certificate_from
 
 
+@one_thread()
 def rank_bounds(
     program: Program,
     ranks: Iterable[int] | None = None,

@@ -19,6 +19,7 @@ from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.linear import positive_solved
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.points import SmoothPoint
 
@@ -26,6 +27,9 @@ FLAT_INTERCEPT = 1e-10
 """The proximal term of the intercept, relative to its curvature."""
 
 LEAST_PROXIMAL, FIRST_PROXIMAL, GROWN_PROXIMAL = 1e-12, 1e-9, 1e-3
+BALANCED = 0.01
+"""What the intercept may be off balance by, as a share of the gap, for a dual value to count."""
+
 NOISE = 1e-14
 """Rounding error of the objective, relative to the size of its terms."""
 
@@ -98,12 +102,14 @@ def newton(
     proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf
     cut = False
     while True:
-        # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced;
-        # off balance, what remains of the first-order change in b is charged to the gap.
+        # -F*(a) - h*(-A^T a) is a bound on the working set where the intercept is balanced.
+        # Nearly balanced, the first-order change in b is charged to the gap; further off it says
+        # nothing, because the best intercept may be far away.
         dual = point.dual - penalty.conjugate(-point.gradient)
-        dual -= abs(point.slope) * (1.0 + abs(point.b))
-        if dual > best_dual:
-            best_dual, best = dual, point
+        charge = abs(point.slope) * (1.0 + abs(point.b))
+        balanced = charge <= max(tolerance, BALANCED * (value - dual))
+        if balanced and dual - charge > best_dual:
+            best_dual, best = dual - charge, point
         gap = value - best_dual
         idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)
@@ -222,7 +228,7 @@ def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
     solution, asked = np.zeros(len(right)), np.zeros(len(right))
     asked[: len(sign)] = sign
     kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
-    factor, whole, failed = lapack.dposv(matrix, right, lower=1)
+    factor, whole, failed = positive_solved(matrix, right)
     inner = whole
     for _ in range(EXCHANGES):
         wrong = inner * asked[kept] < 0.0
@@ -235,7 +241,7 @@ def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
         kept = kept[~out]
         if len(kept) == 0:
             return solution
-        factor, whole, failed = lapack.dposv(matrix[np.ix_(kept, kept)], right[kept], lower=1)
+        factor, whole, failed = positive_solved(matrix[np.ix_(kept, kept)], right[kept])
         inner, out = whole, np.zeros(len(kept), dtype=np.bool_)
     if failed or not np.all(np.isfinite(inner)):
         return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError, InputTypeError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_callback, check_tolerance
 from sparsebounds.bounds import enclosed
 from sparsebounds.program import Program, check_program
@@ -86,7 +87,7 @@ def relaxation_of(
     A filter for warnings belongs to the whole process: threads that set one get into each other's.
     """
     # Overflow far from the solution is an infinite value, not news for the user.
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), one_thread():
         run = WorkingSet(
             enclosed(program), tol, start, Deadline.of(time_limit), callback, workspace
         )

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Vector
+from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
@@ -109,7 +110,7 @@ class Smooth(ABC):
         """A w, at home."""
         support = np.flatnonzero(w)
         if len(support) * 4 > len(w):
-            return self._home.bring(w) @ self._rows
+            return product(self._rows.T, self._home.bring(w))
         return self._home.bring(w[support]) @ self._home.rows(self._rows, support)
 
 
@@ -151,12 +152,12 @@ class GramPart(Smooth):
         # Symmetric products go to a kernel of half the work; cross products are taken once.
         fresh = self._rows[old:, :]
         if self._equal is not None:
-            corner = self._equal * fetch(fresh @ fresh.T)
-            cross = self._equal * fetch(self._rows[:old, :] @ fresh.T)
+            corner = self._equal * fetch(gram(fresh))
+            cross = self._equal * fetch(product(self._rows[:old, :], fresh.T))
             linear = self._equal * fetch(fresh @ self._target)
         else:
             root, weighted = fresh * self._root, fresh * self._p
-            corner, cross = fetch(root @ root.T), fetch(self._rows[:old, :] @ weighted.T)
+            corner, cross = fetch(gram(root)), fetch(product(self._rows[:old, :], weighted.T))
             linear = fetch(weighted @ self._target)
         room = self._store.shape[0]
         if len(self._products) < room:
@@ -189,8 +190,9 @@ class GramPart(Smooth):
     def at(self, w: Vector, b: float) -> SmoothPoint:
         used = np.flatnonzero(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
-        product = self.gram @ w if 3 * len(used) > len(w) else w[used] @ self.gram[used]
-        gradient = product - self._linear
+        few = 3 * len(used) <= len(w)
+        image = w[used] @ self.gram[used] if few else product(self.gram, w)
+        gradient = image - self._linear
         value = self._constant + 0.5 * float(w @ (gradient - self._linear))
         return SmoothPoint(w, self._mean - float(self._means @ w), value, gradient, 0.0)
 
@@ -250,7 +252,7 @@ class GeneralPart(Smooth):
             a = F.gradient(z)
             value = F.value(z)
         slope = float(self._home.xp.sum(a)) if self.has_intercept else 0.0
-        return SmoothPoint(w, b, value, self._home.fetch(self._rows @ a), slope, z)
+        return SmoothPoint(w, b, value, self._home.fetch(product(self._rows, a)), slope, z)
 
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
         home, F, used = self._home, self._F, np.flatnonzero(np.any(w != 0.0, axis=0))
@@ -259,7 +261,7 @@ class GeneralPart(Smooth):
             b, z = self._balanced(b, z)
         with np.errstate(over="ignore", invalid="ignore"):
             a, value = F.gradient(z), home.fetch(F.values(z))
-        gradient = home.fetch(a @ self._rows.T)
+        gradient = home.fetch(product(a, self._rows.T))
         slope = home.fetch(home.xp.sum(a, axis=1)) if self.has_intercept else np.zeros(len(w))
         return SmoothPoints(w, b, value, gradient, slope, z)
 
@@ -298,7 +300,7 @@ class GeneralPart(Smooth):
             rows = xp.concat((rows, xp.ones_like(bend)[None, :]))
             gradient = np.append(gradient, point.slope)
         scaled = rows * xp.sqrt(bend)
-        return fetch(scaled @ scaled.T), fetch(rows @ (bend * point.z)) - gradient
+        return fetch(gram(scaled)), fetch(product(rows, bend * point.z)) - gradient
 
     def _balanced(self, b: Vector, z: Array) -> tuple[Vector, Array]:
         """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""

@@ -10,6 +10,7 @@ import numpy as np
 from sparsebounds._support.array import Vector, to_numpy
 from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_tolerance
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
@@ -20,6 +21,7 @@ from sparsebounds.solving.nonconvex import ACCURACY, tighten
 from sparsebounds.solving.proof import better_root, certificate_from, with_tree
 
 
+@one_thread()
 def certify(
     program: Program,
     coef: Any,

@@ -35,6 +35,7 @@ import numpy as np
 
 from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import Arguments, takes
 from sparsebounds.losses import Huber, Loss, Squared, get_loss
 from sparsebounds.models import Search
@@ -71,6 +72,7 @@ Scale = float | Literal["auto"] | None
 """The c of a loss: a number, by the noise, or as the loss has it."""
 
 
+@one_thread()
 @takes(Arguments)
 def noise_scale(X: Any, y: Any, **problem: Unpack[Arguments]) -> float:
     """The standard deviation of the noise about sparse models, whatever some responses are.

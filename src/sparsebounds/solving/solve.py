@@ -24,6 +24,7 @@ import numpy as np
 
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import (
     Exact,
     check_callback,
@@ -52,6 +53,7 @@ CLOSED = 0.01
 """Part of the tolerance at which the search for better models ends: there is nothing to gain."""
 
 
+@one_thread()
 @takes(Arguments)
 def solve(
     X: Any,
@@ -89,6 +91,7 @@ def solve(
     )
 
 
+@one_thread()
 def solve_program(
     program: Program,
     tol: float = 1e-4,
