@@ -19,6 +19,9 @@ COPY = 1e-6
 ALIKE = 1e-3
 """1 - |r| up to this: columns that are named, and stay."""
 
+MANY = 20_000
+"""Columns beyond which only copies are looked for."""
+
 REACH = 36.0
 """A chi^2 of `DIMENSIONS` degrees of freedom that one pair in ten thousand exceeds."""
 
@@ -30,9 +33,6 @@ class Twins:
     first: Index
     """For each column the first one that it is a copy of; itself where there is none before it."""
 
-    correlation: Vector
-    """With that one."""
-
     alike: tuple[tuple[int, int, float], ...]
     """Pairs of other columns with their correlations."""
 
@@ -41,7 +41,7 @@ class Twins:
         """Copies are found first; of what is left each column is compared with its nearest."""
         m = sketch.X.shape[1]
         usable = np.isfinite(sketch.length)
-        first, correlation = np.arange(m), np.ones(m)
+        first = np.arange(m)
         near = _Nearest(sketch.marks, usable, COPY)
         for j in near.columns.tolist():
             if first[j] != j:
@@ -49,15 +49,15 @@ class Twins:
             others = near.around(j)
             others = others[(others > j) & (first[others] == others)]
             found = sketch.centred(others).T @ sketch.centred(j) if len(others) else np.zeros(0)
-            right = 1.0 - np.abs(found) <= COPY
-            first[others[right]], correlation[others[right]] = j, found[right]
+            first[others[1.0 - np.abs(found) <= COPY]] = j
         left = usable & (first == np.arange(m))
         pairs = {}
-        for i, j in _Nearest(sketch.marks, left, ALIKE).pairs():
+        near_pairs = _Nearest(sketch.marks, left, ALIKE).pairs() if m <= MANY else ()
+        for i, j in near_pairs:
             r = float(sketch.centred(i) @ sketch.centred(j))
             if 1.0 - abs(r) <= ALIKE:
                 pairs[i, j] = r
-        return cls(first, correlation, tuple((i, j, r) for (i, j), r in sorted(pairs.items())))
+        return cls(first, tuple((i, j, r) for (i, j), r in sorted(pairs.items())))
 
 
 class _Nearest:
