@@ -43,6 +43,10 @@ paths                   Certified paths of 50 sizes, against cold solves and oth
                         Peers: abess, skglm.
                         About 3 minutes; results/paths.
 
+choice                  Cross-validation with five folds, on real tables.
+                        Peers: LassoCV and LogisticRegressionCV of scikit-learn.
+                        About 3 minutes; results/choice.
+
 robust                  How often planted features and outliers are found under gross errors.
                         Peers: Huber, RANSAC and Theil-Sen of scikit-learn, sparse LTS (our code).
                         About 12 minutes; results/robust.

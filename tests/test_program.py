@@ -453,5 +453,5 @@ def test_programs_of_the_same_rows_share_what_depends_on_these() -> None:
 def test_another_matrix_has_the_same_shape() -> None:
     X, y = sample("squared")
     program = Program(X, y, k=2, ridge=0.1)
-    with pytest.raises(InputError, match=r"matrix is \(12, 4\), but the data are \(12, 5\)"):
+    with pytest.raises(InputError, match="matrix is 12 x 4, but the program's data are 12 x 5"):
         program.with_matrix(DenseMatrix(X[:, :4]))

@@ -17,6 +17,14 @@ from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
 
 
 @dataclass(frozen=True, eq=False)
+class Coded:
+    """A response of two classes as -1 and +1, and the labels that these stand for."""
+
+    y: Vector
+    classes: tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """The rows of positive weight. X is viewed, not copied: do not change it in place."""
 
@@ -51,12 +59,13 @@ class Data:
     ) -> Data:
         """The data, checked for a loss."""
         n = row_count(X)
-        labels = check.response_labels(y, n)
+        labels = check.response_labels(y.y if isinstance(y, Coded) else y, n)
         weights, keep = check.sample_weights(sample_weight, n)
         labels = labels if keep is None else labels[keep]
         classes = None
         if loss.two_class:
             response, classes = check.two_classes(labels)
+            classes = y.classes if isinstance(y, Coded) else classes
         else:
             response = check.real_vector("y", labels, len(labels), "row")
             loss.check_response(response)

@@ -48,7 +48,8 @@ OF_ROWS = ("F", "null_intercept", "null", "rounding")
 def check_program(program: Any) -> None:
     """A program is what `Program` made."""
     if not isinstance(program, Program):
-        raise InputTypeError(f"program is a {type(program).__name__}; pass a sparsebounds.Program.")
+        kind = type(program).__name__
+        raise InputTypeError(f"program is a {kind}; pass a sparsebounds.Program(X, y, k=5, ...).")
 
 
 @takes(Arguments)
@@ -313,7 +314,8 @@ class Program:
     def _rows(self) -> tuple[Any, ...]:
         """What the objective without features depends on."""
         parts = (self.data.y, self.data.weights, self.data.offset, self.loss)
-        return *map(id, parts), self.level, self.fit_intercept, self._least_rounding
+        numbers = (self.level, self.fit_intercept, self._least_rounding)
+        return *map(id, parts), *numbers
 
     def with_budget(self, k: int) -> Program:
         """The same data, loss and size of w, with at most k features in place of l0 (or k)."""
@@ -335,16 +337,13 @@ class Program:
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
-        if matrix.shape != (self.n, self.m):
-            raise InputError(f"matrix is {matrix.shape}, but the data are {(self.n, self.m)}.")
+        given, own = (f"{n} x {m}" for n, m in (matrix.shape, (self.n, self.m)))
+        if given != own:
+            raise InputError(f"matrix is {given}, but the program's data are {own}.")
         if isinstance(matrix, StandardizedMatrix):
             scaled = (matrix.center, matrix.scale)
             return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)
         return self._replaced(data=replace(self.data, matrix=matrix), standardize=None)
-
-    def renamed(self, **changes: Any) -> Program:
-        """The same problem with other labels (`classes`), or numbers of its rows (`kept`)."""
-        return self._replaced(data=replace(self.data, **changes))
 
     def at_level(self, level: float) -> Program:
         """The same problem with another level of the response: a stored certificate's."""

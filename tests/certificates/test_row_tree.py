@@ -197,3 +197,15 @@ def test_arrays_in_files(certificate: Certificate, forge: Any) -> None:
     document["rows"] = None
     with pytest.raises(CertificateError):
         forge(document)
+
+
+def test_points_have_no_intercept_where_the_problem_has_none(
+    program: sb.Program, certificate: Certificate
+) -> None:
+    """The tangent at another intercept is not below the loss at this one: a bound above it."""
+    assert certificate.rows is not None
+    moved = changed(certificate, intercept=certificate.rows.intercept + 0.25)
+    verdict = replace(moved, lower=0.0).verify(X, Y)
+    assert verdict.ok == program.fit_intercept
+    if not program.fit_intercept:
+        assert "a point has an intercept that the problem does not have" in verdict.message

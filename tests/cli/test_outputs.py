@@ -121,10 +121,10 @@ def test_what_we_wrote_is_ours(invoke: Invoke, words: Path, tmp_path: Path) -> N
         file.chmod(0o640)
     task = (words, "--target", "fate", "--loss", "logistic", "--force")
     solve = ("solve", *task, "-k", 2, "--certificate", out["c.json"], "--out", out["m.json"])
-    assert invoke(*solve, "--report", out["r.html"]).exit_code in (0, 3)
+    assert invoke(*solve, "--report", out["r.html"]).exit_code == 0
     path = ("path", *task, "--ks", "1", "--certificates", tmp_path)
     for kind in ("png", "pdf", "svg"):
-        assert invoke(*path, "--plot", out[f"p.{kind}"]).exit_code in (0, 3)
+        assert invoke(*path, "--plot", out[f"p.{kind}"]).exit_code == 0
     predict = ("predict", out["m.json"], words, "--out", out["p.csv"])
     assert invoke(*predict, "--force").exit_code == 0
     for file in out.values():
@@ -132,7 +132,7 @@ def test_what_we_wrote_is_ours(invoke: Invoke, words: Path, tmp_path: Path) -> N
         assert file.stat().st_mode & 0o777 == 0o640
         assert _may_go(file)
     assert invoke(*predict).exit_code == 0
-    assert invoke(*(word for word in solve if word != "--force")).exit_code in (0, 3)
+    assert invoke(*(word for word in solve if word != "--force")).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_links_stay(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:
     link.symlink_to(target)
     saved = ("--certificate", link)
     for _ in range(2):
-        assert invoke("solve", numbers, *TARGET, *saved).exit_code in (0, 3)
+        assert invoke("solve", numbers, *TARGET, *saved).exit_code == 0
         assert link.is_symlink()
         assert invoke("verify", target, numbers, "--target", "score").exit_code == 0
 

@@ -42,6 +42,7 @@ def test_solve_with_held_out_rows(invoke: Invoke, trial: Path) -> None:
     # The command that the page gives verifies the certificate.
     command = re.search(r"<pre>(sparsebounds verify .*?)</pre>", page)
     assert command is not None
+    assert command[1] == f"sparsebounds verify {proof} {trial}"
     assert invoke(*unescape(command[1]).split()[1:]).exit_code == 0
 
 

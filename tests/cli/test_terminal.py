@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from sparsebounds.cli import _output
+from sparsebounds.cli._output import in_options
 
 Invoke = Callable[..., Any]
 
@@ -171,3 +172,23 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\u202e" not in written
     assert "[red]x[/nothing]" in written[:spun]
     assert "[red]x[/nothing]" in written[spun:]
+
+
+def test_errors_name_options(refused: Any, numbers: Path, tmp_path: Path) -> None:
+    common = ("solve", numbers, "--target", "score")
+    assert "--weights holds -" in refused(*common, "--weights", "pulse")
+    assert "-k -2 is negative" in refused(*common, "-k", -2)
+    assert "--ridge -1.0 must be" in refused(*common, "--ridge", -1)
+    frame = pl.read_csv(numbers)
+    frame.with_columns(none=pl.lit(0.0)).write_csv(tmp_path / "none.csv")
+    common = ("solve", tmp_path / "none.csv", "--target", "score")
+    assert "--weights is all zero" in refused(*common, "--weights", "none")
+
+
+def test_names_from_the_data_stay_as_they_are() -> None:
+    said = "--always 'k=5' is not a column of t.csv; it has a, k=5, ridge=1."
+    assert in_options(said) == said
+    assert in_options("k=5 is too many") == "-k 5 is too many"
+    assert in_options("cannot be posed on these data: sample_weight is") == (
+        "cannot be posed on these data: --weights is"
+    )

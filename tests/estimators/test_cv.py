@@ -15,7 +15,7 @@ import threadpoolctl
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -122,7 +122,7 @@ def test_likelihoods_of_classes_and_counts() -> None:
 def test_classes_one_k_for_all() -> None:
     iris = load_iris()
     labels = iris.target_names[iris.target]
-    model = sb.SparseClassifierCV(cv=3, scoring="neg_log_loss").fit(iris.data, labels)
+    model = sb.SparseClassifierCV(cv=3).fit(iris.data, labels)
     assert len(model.path_) == 3
     assert model.coef_.shape == (3, 4)
     assert np.all(np.count_nonzero(model.coef_, axis=1) <= model.best_k_)
@@ -134,6 +134,20 @@ def test_classes_one_k_for_all() -> None:
     weights = np.where(CLASSES == "yes", 90 / (2 * np.sum(CLASSES == "yes")), 0)
     weights = np.where(CLASSES == "no", 90 / (2 * np.sum(CLASSES == "no")), weights)
     assert balanced.certificate_.verify(X, CLASSES, weights).ok
+
+
+def test_classes_are_chosen_by_the_log_loss() -> None:
+    grid = {"ks": [1, 2], "ridges": [0.01, 1.0], "exact": False}
+    ours = sb.SparseClassifierCV(**grid, cv=3).fit(X, CLASSES)
+    theirs = sb.SparseClassifierCV(**grid, cv=3, scoring="neg_log_loss").fit(X, CLASSES)
+    scores = [found.cv_results_["mean_test_score"] for found in (ours, theirs)]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-12)
+    # Folds may lack a class, as a single row does.
+    lone = sb.SparseClassifierCV(**grid, cv=LeaveOneOut()).fit(X[:30], CLASSES[:30])
+    assert np.all(lone.cv_results_["mean_test_score"] < 0)
+    # Without probabilities it is the accuracy.
+    hinge = sb.SparseClassifierCV(**grid, loss="squared_hinge", cv=3).fit(X, CLASSES)
+    assert np.all(hinge.cv_results_["mean_test_score"] >= 0)
 
 
 def test_prices_and_a_ball() -> None:
@@ -194,6 +208,7 @@ def test_processes_keep_to_their_share_and_agree() -> None:
     np.testing.assert_allclose(
         alone.cv_results_["mean_test_score"], shared.cv_results_["mean_test_score"], rtol=1e-9
     )
+    assert (alone.best_k_, alone.coef_.tolist()) == (shared.best_k_, shared.coef_.tolist())
     counted = sb.SparseRegressorCV([1, 2], cv=3, n_jobs=2, scoring=threads_at_hand).fit(X, Y)
     share = max(1, joblib.cpu_count() // 2)
     assert np.max(counted.cv_results_["mean_test_score"]) <= share

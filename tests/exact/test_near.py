@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sparsebounds as sb
@@ -361,3 +362,14 @@ def test_a_program_without_a_choice_has_one_support() -> None:
     assert sb.near_optimal(never, 0.1).supports == ((),)
     assert sb.near_optimal(always, 0.1).supports == ((0,),)
     assert sb.near_optimal(always, 0.1).complete
+
+
+def test_data_in_the_place_of_the_problem_or_of_eps() -> None:
+    table = pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, 0.0]})
+    with pytest.raises(TypeError, match=r"program is a DataFrame; pass a sparsebounds.Program\(X"):
+        sb.near_optimal(table, table["a"])
+    program = sb.Program(table[["b"]], table["a"], k=1, ridge=0.1)
+    with pytest.raises(
+        ValueError, match=r"eps is a DataFrame; it must be a number from 0 to below"
+    ):
+        sb.near_optimal(program, table)

@@ -15,7 +15,8 @@ from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, as_returned, refit
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Quadratic, descend, moves
+from sparsebounds.models.exchange import Around, Move, Quadratic, descend, moves
+from sparsebounds.models.expansion import Expansion
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
@@ -98,6 +99,28 @@ def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> Non
     assert changes == sorted(changes)
 
 
+def test_swap_after_swap_as_factored_anew() -> None:
+    """Changes of rank one add up to the support's own inverse, weights and slopes."""
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(40, 30)) + rng.normal(size=(40, 1)), rng.normal(size=40)
+    model = Quadratic(
+        A.T @ A / 40, A.T @ y / 40, np.full(30, 1e-3), np.zeros(30), np.zeros(30, dtype=bool)
+    )
+    here = Around(model, np.arange(0, 30, 3))
+    for _ in range(40):
+        leave = int(rng.choice(here.inside))
+        enter = int(rng.choice(np.setdiff1d(np.arange(30), here.inside)))
+        here = here.swap(Move(leave, enter, 0.0))
+    anew = Around(model, here.inside)
+    outside = np.setdiff1d(np.arange(30), here.inside)
+    for name in ("x", "spread", "weights"):
+        np.testing.assert_allclose(getattr(here, name), getattr(anew, name), atol=1e-9)
+    for name in ("rho", "schur"):
+        np.testing.assert_allclose(
+            getattr(here, name)[outside], getattr(anew, name)[outside], atol=1e-10
+        )
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> None:
     """Wherever it is taken: values on supports differ as those of the refits do."""
@@ -110,7 +133,9 @@ def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> 
     search = Search(program, relax(program))
     assert search.exact
     for w, b in ((np.zeros(5), 0.0), (rng.normal(size=5), 0.7 if intercept else 0.0)):
-        model = search._quadratic(w, b, float("nan"))
+        model = Expansion.at(
+            program, search.pool, search._rows, search.image(w, b), float("nan")
+        ).quadratic
         supports = [[0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]]
         values = [refit(program, search.pool[one]).value for one in supports]
         changes = [model.value(np.array(one)) for one in supports]

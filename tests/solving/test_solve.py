@@ -114,7 +114,11 @@ def test_certify_a_classifier() -> None:
 @pytest.mark.parametrize(
     ("options", "coef", "sentence"),
     [
-        ({"k": 1, "ridge": 1.0}, [1.0, 1.0, 0.0], "it has 2 nonzeros, more than k=1"),
+        (
+            {"k": 1, "ridge": 1.0},
+            [1.0, 1.0, 0.0],
+            "more than k=1; pose the problem with k=2 to certify",
+        ),
         ({"k": 3, "ball": 1.0}, [1.0, 1.0, 0.0], r"\|w\|\^2 exceeds ball=1"),
         ({"k": 3, "ridge": 1.0, "never": [0]}, [1.0, 0.0, 0.0], "`never` rules out"),
         ({"k": 3, "ridge": 1.0, "positive": True}, [-1.0, 0.0, 0.0], "`positive` asks for none"),

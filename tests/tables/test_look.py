@@ -98,17 +98,16 @@ def test_twins_that_are_kept(read: Any, columns: dict[str, Any]) -> None:
 
 
 def test_what_was_left_out_is_remembered_by_name(read: Any, columns: dict[str, Any]) -> None:
-    """The settled choice reads the same columns, also where others are twins."""
+    """The restated choice reads the same columns, also where others are twins."""
     columns |= {"years": columns["age"], "city": columns["town"]}
     for choice in (
         {},
         {"features": ("age", "years", "*t*", "d*")},
         {"categorical": ("city,town",)},
     ):
-        settled = read(columns, **choice).settled
-        assert settled.keep_twins
+        restated = read(columns, **choice).restated()
         other = columns | {"age": columns["dose"]}
-        again = read_table(_written(read, other), settled)
+        again = read_table(_written(read, other), restated)
         assert again.train.names == read(columns, **choice).train.names
         assert again.left_out == ()
 

@@ -94,6 +94,12 @@ class Deadline:
         other._said = [False]
         return other
 
+    def anew(self, share: float) -> Deadline:
+        """A clock that starts now, and ends when this share of what is left will have passed."""
+        other = self.part(share)
+        other.started = clock()
+        return other
+
     @contextmanager
     def timed(self, kind: str, size: float) -> Iterator[None]:
         """A context that measures so many units of work."""

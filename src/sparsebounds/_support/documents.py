@@ -6,7 +6,7 @@ Every failure of a reader names the field and what it must be.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -89,6 +89,14 @@ class Document:
         if not isinstance(value, list):
             raise self._wrong(key, "a list")
         return value
+
+    def refuse_others(self, known: Iterable[str]) -> None:
+        """What is not stated is at its default: a file may be older than a field, not newer."""
+        others = sorted(self.content.keys() - set(known))
+        if others:
+            raise self.error(
+                f"{self._name(others[0])} is not known here; update sparsebounds, or remove it."
+            )
 
     def _name(self, key: str) -> str:
         return f"{self.path}.{key}".strip(".")

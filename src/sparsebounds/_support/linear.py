@@ -49,6 +49,19 @@ def inverse(matrix: Vector) -> Vector:
     return solved(matrix, np.eye(len(matrix)))
 
 
+def positive_inverse(matrix: Vector) -> Vector:
+    """The inverse of a symmetric positive definite matrix; as `inverse` where it is none."""
+    if len(matrix):
+        factor, failed = lapack.dpotrf(matrix, lower=1, clean=1)
+        found, failed = (
+            (factor, failed) if failed else lapack.dpotri(factor, lower=1, overwrite_c=1)
+        )
+        if not failed and math.isfinite(found.sum()):
+            lower: Vector = np.tril(found, -1)
+            return np.asarray(found + lower.T)
+    return inverse(matrix)
+
+
 def product(left: Array, right: Array) -> Array:
     """left @ right, of matrices or of a matrix and a vector, in pieces where it is large."""
     if not isinstance(left, np.ndarray):

@@ -84,8 +84,9 @@ def truth(name: str, value: Any) -> bool:
 def share(name: str, value: Any, least: float, example: str) -> float:
     """A number from `least` to below 1."""
     if not (is_number(value) and least <= float(value) < 1.0):
+        said = f"={value!r}" if np.isscalar(value) else f" is a {type(value).__name__}; it"
         raise InputError(
-            f"{name}={value!r} must be a number from {least:g} to below 1, such as {example}."
+            f"{name}{said} must be a number from {least:g} to below 1, such as {example}."
         )
     return float(value)
 

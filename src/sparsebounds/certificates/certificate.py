@@ -94,6 +94,10 @@ class Certificate:
     rows: RowTree | None = field(default=None, repr=False)
     """Truncated loss: the search tree over rows that proves `lower`, in the place of `leaves`."""
 
+    table: Mapping[str, Any] | None = field(default=None, repr=False)
+    """How the command line read the data from a table, so that `sparsebounds verify` reads it the
+    same way; no part of the proof."""
+
     @classmethod
     def build(
         cls,

@@ -68,6 +68,8 @@ def encode(certificate: Certificate) -> str:
         document["rows"] = encode_row_tree(certificate.rows)
     if certificate.boxes:
         document["boxes"] = [_packed(dual) for dual in certificate.boxes]
+    if certificate.table is not None:
+        document["table"] = dict(certificate.table)
     document["sha256"] = _checksum(document)
     try:
         return json.dumps(document, indent=1, allow_nan=False)
@@ -136,6 +138,7 @@ def _certificate(top: Reader) -> Certificate:
         made_by={key: made_by.text(key) for key in made_by.content},
         boxes=tuple(reader.vector("", n) for reader in cuts),
         rows=rows,
+        table=top.record("table").content if "table" in top.content else None,
     )
 
 

@@ -121,6 +121,8 @@ def row_tree_bound(
         raise TreeError("the features the tree decides about are not those of the problem")
     if np.any(np.diff(tree.cuts) <= 0.0) or (program.ball is None) != (tree.eta == 0.0):
         raise TreeError("its cuts do not ascend, or its multiplier is not that of a ball")
+    if not program.fit_intercept and np.any(tree.intercept):
+        raise TreeError("a point has an intercept that the problem does not have")
     reduced = program.restricted(tree.kept)
     switches = Switches(reduced.m, reduced.n, tree.cuts)
     outer = outer_range(program, level, boxes, claim=claim)

@@ -131,7 +131,8 @@ def _proved(certificate: Certificate, program: Program, lower: float, upper: flo
 
 def _claims(side: str, claimed: float, found: float) -> str:
     return (
-        f"the certificate claims the {side} bound {claimed!r}, but its own contents give {found!r}"
+        f"the certificate claims the {side} bound {claimed!r}, but its own contents give "
+        f"{float(found)!r}"
     )
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from sparsebounds._version import __version__
-from sparsebounds.cli._commands import Commands
+from sparsebounds.cli._commands import Command, Commands
 from sparsebounds.cli.certify import certify
 from sparsebounds.cli.demo import demo
+from sparsebounds.cli.near import near
 from sparsebounds.cli.path import path
 from sparsebounds.cli.predict import predict
 from sparsebounds.cli.rank import rank
@@ -23,8 +24,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-for command in (demo, solve, path, predict, certify, verify, rank, reproduce):
-    app.command()(command)
+for command in (demo, solve, path, near, predict, certify, verify, rank, reproduce):
+    app.command(cls=Command)(command)
 
 
 def _print_version(asked: bool) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._output import sentences, tell
+
+OPTION = re.compile(r"-(?!\.?\d)")
+"""How an option begins, and a negative number does not."""
 
 
 class Commands(TyperGroup):
@@ -23,6 +27,18 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _plain_words(), _remarks(), sentences((MemoryError,)):
             return super().invoke(ctx)
+
+
+class Command(TyperCommand):
+    """typer's command; --positive without a label is --nonnegative."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        following = [*args[1:], "-"]
+        args = [
+            "--nonnegative" if word == "--positive" and OPTION.match(after) else word
+            for word, after in zip(args, following, strict=False)
+        ]
+        return super().parse_args(ctx, args)
 
 
 @contextmanager

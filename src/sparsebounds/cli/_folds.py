@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +14,11 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
+from sparsebounds.cli._scoring import scoring_of
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
 from sparsebounds.report import Tried
-from sparsebounds.tables import Rows
+from sparsebounds.tables import Reading, Rows, labels_of
 
 FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
 """What is tried where nothing is said."""
@@ -27,33 +30,68 @@ class Folds:
 
     parameters: Parameters
     tried: Tried
-    path: Path
-    """All training rows at the chosen ridge."""
+    path: Path | None
+    """All training rows at the chosen ridge; None where there is one per class."""
+
+
+@dataclass
+class FoldProgress:
+    """How far the folds are: counted from the points of their grids, one fold after the other."""
+
+    paths: int
+    report: Callable[[FoldProgress], None]
+    path: int = 1
+    done: int = 0
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        self.began = time.perf_counter()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of a point."""
+        self.path += done <= self.done
+        self.done, self.total = done, total
+        self.report(self)
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.perf_counter() - self.began
+
+    def line(self) -> str:
+        """The same in a clause."""
+        points = f"{self.done} of {self.total} points"
+        return f"path {self.path} of {self.paths} (folds times ridges), {points}"
 
 
 def chosen_by_folds(
     parameters: Parameters,
-    table: Rows,
+    reading: Reading,
+    labels: list[Any],
     options: FoldOptions,
     size: SizeOptions,
     problem: ProblemOptions,
-    seed: int,
     time_limit: float | None,
+    report: Callable[[Any], None],
 ) -> Folds:
     """The parameters with k or l0, and the ridge, that predict best in the folds.
 
-    Half of a time limit is for the folds, in equal parts.
+    `labels` are those of more than two classes, each of which is told from the rest. Half of a time
+    limit is for the folds, in equal parts.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from sparsebounds.estimators import SparseClassifierCV, SparseRegressorCV
 
     assert options.cv is not None
+    table, two = reading.train, parameters.loss.two_class
     if table.offset is not None:
         raise InputError("--cv does not take an --offset; choose with -k or --l0 and --ridge.")
-    program = parameters.program(table)
-    two = program.loss.two_class
-    _check_count(options.cv, table.y, two)
+    scoring = scoring_of(options.scoring, parameters.loss, len(labels))
+    first = reading.against_the_rest(labels[0]).train if labels else table
+    program = parameters.program(first)
+    y = _coded(table, labels) if two else table.y
+    _check_count(options.cv, y, two)
     kind, splitter = (SparseClassifierCV, StratifiedKFold) if two else (SparseRegressorCV, KFold)
     grid = _grid(options, size, program)
     if parameters["ball"] is None:
@@ -64,25 +102,39 @@ def chosen_by_folds(
     others = parameters.values.keys() - {"k", "l0", "ridge", "c"}
     given = {name: parameters[name] for name in others}
     given |= {"always": program.problem.always, "never": program.problem.never}
-    paths = len(grid.get("ridges", [None])) * options.cv + 1
-    found = kind(
+    paths = len(grid.get("ridges", [None])) * options.cv * max(1, len(labels))
+    search = kind(
         **grid,
         **given,
         rule=options.rule or "best",
-        cv=splitter(options.cv, shuffle=True, random_state=seed),
-        time_limit=None if time_limit is None else 0.5 * time_limit / paths,
-    ).fit(table.X, table.y, sample_weight=table.weights)
-    best = {"k": found.best_k_, "l0": found.best_l0_}
-    best |= {"ridge": float(found.ridge_)} if parameters["ball"] is None else {}
-    best = {name: value for name, value in best.items() if value is not None}
-    said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
-    scores, name = found.cv_results_["mean_test_score"], "accuracy" if two else "R2"
-    words = (
-        f"{options.cv} folds of {len(table.y)} rows chose {said}, of {len(scores)} candidates "
-        f"({name} {np.nanmax(scores):.4f} at the best of them)."
+        cv=splitter(options.cv, shuffle=True, random_state=reading.choice.seed),
+        scoring=scoring.scorer,
+        exact=False,  # the chosen problem is solved afterwards
+        time_limit=None if time_limit is None else 0.5 * time_limit / (paths + 1),
     )
-    chosen = Tried(words, found.cv_results_, name, best)
-    return Folds(parameters.changed(**best), chosen, found.path_)
+    search._watch = FoldProgress(paths, report)
+    found = search.fit(table.X, y, sample_weight=table.mass)
+    ridge = float(found.ridge_) if parameters["ball"] is None else None
+    picked = {"k": found.best_k_, "l0": found.best_l0_, "ridge": ridge}
+    best = {name: value for name, value in picked.items() if value is not None}
+    said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
+    scores = found.cv_results_["mean_test_score"]
+    words = (
+        f"{options.cv} folds of {len(y)} rows chose {said}, of {len(scores)} candidates "
+        f"({scoring.words} {scoring.sign * np.nanmax(scores):.4f} at the best of them)."
+    )
+    words = " ".join([words, *_edges(best, grid, int(np.count_nonzero(program.free)))])
+    chosen = Tried(words, found.cv_results_, scoring.axis, best)
+    return Folds(parameters.changed(**best), chosen, None if labels else found.path_)
+
+
+def _coded(table: Rows, labels: list[Any]) -> Vector:
+    """Classes with these labels by their places, or two as -1 and +1."""
+    if labels:
+        places = [np.where(table.y == label, float(i), 0.0) for i, label in enumerate(labels)]
+        return np.asarray(np.sum(places, axis=0))
+    positive = labels_of(table.y)[-1] if table.positive is None else table.positive
+    return np.where(table.y == positive, 1.0, -1.0)
 
 
 def _check_count(folds: int, y: Vector, two: bool) -> None:
@@ -103,3 +155,16 @@ def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str
         return {"ks": [size.k]}
     most = min(FEATURES, program.m)
     return {"ks": list(range(1, most + 1)) if options.ks is None else sizes("--ks", options.ks)}
+
+
+def _edges(best: Mapping[str, float], grid: Mapping[str, Any], free: int) -> list[str]:
+    """A sentence for each choice at an end of what was tried, where there is more beyond it."""
+    said = []
+    for name, value in best.items():
+        tried = sorted(set(grid[f"{name}s"]))
+        low, high = (1, free) if name == "k" else (0, np.inf)
+        end = "largest" if value == tried[-1] < high else "smallest"
+        at_end = value == tried[-1] < high or low < value == tried[0]
+        if len(tried) > 1 and at_end:
+            said.append(f"{name} = {value:g} is the {end} tried: widen --{name}s.")
+    return said

@@ -11,6 +11,8 @@ The JSON document, version 1:
     classes      two labels, the second for positive predictions; null for a real response
     bounds       lower and upper: the best possible objective is between; null where unknown
     parameters   the problem that was solved, as the options of `sparsebounds solve`
+    models       with more than two classes: features, coef, intercept, classes and bounds of the
+                 model of each class against the rest, in place of one; `classes` are all labels
     table        how the table was read: `choice`, the other options, and `columns`, each with its
                  categories and what fills its gaps; null where the data were arrays
     made_by      the version of sparsebounds
@@ -21,10 +23,11 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +38,7 @@ from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._parameters import PAIRS, STANDARD, Parameters
 from sparsebounds.program import Program
-from sparsebounds.tables import Choice, Recipe, check_file, load_arrays
+from sparsebounds.tables import Choice, Recipe, check_file, listing, load_arrays
 
 FORMAT, VERSION = "sparsebounds-model", 1
 INTERCEPT = "(intercept)"
@@ -87,10 +90,13 @@ def class_labels(program: Program) -> tuple[Label, Label] | None:
     """The two classes as JSON can hold them."""
     if program.classes is None:
         return None
-    first, second = (
-        label if isinstance(label, (str, int, float)) else str(label) for label in program.classes
-    )
+    first, second = map(_stored, program.classes)
     return first, second
+
+
+def _stored(label: Any) -> Label:
+    """A label as JSON can hold it."""
+    return label if isinstance(label, (str, int, float)) else str(label)
 
 
 def feature(program: Program, column: int) -> str | int:
@@ -114,22 +120,31 @@ def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
     return int(wanted)
 
 
-def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
-    """Write a model file, whole or not at all."""
-    stated, table = dict(parameters.values), None
+def save_models(
+    path: Path, models: Sequence[SavedModel], parameters: Parameters, labels: Sequence[Any] = ()
+) -> None:
+    """Write a model file, whole or not at all: one model, or those of classes with these labels."""
+    stated, table, first = dict(parameters.values), None, models[0]
     if stated["c"] is None:  # as the loss has it
         del stated["c"]
-    if model.choice is not None and model.recipe is not None:
-        table = {"choice": asdict(model.choice), "columns": model.recipe.document()}
+    if first.choice is not None and first.recipe is not None:
+        choice = replace(first.choice, positive=None) if labels else first.choice
+        table = {"choice": asdict(choice), "columns": first.recipe.document()}
+    each = [
+        {
+            "features": model.features,
+            "coef": model.coef,
+            "intercept": model.intercept,
+            "classes": model.classes,
+            "bounds": {"lower": model.lower, "upper": model.upper},
+        }
+        for model in models
+    ]
     document = {
         "format": FORMAT,
         "version": VERSION,
         "loss": stated.pop("loss"),
-        "features": model.features,
-        "coef": model.coef,
-        "intercept": model.intercept,
-        "classes": model.classes,
-        "bounds": {"lower": model.lower, "upper": model.upper},
+        **({"classes": list(map(_stored, labels)), "models": each} if labels else each[0]),
         "parameters": stated,
         "table": table,
         "made_by": f"sparsebounds {__version__}",
@@ -137,12 +152,29 @@ def save_model(path: Path, model: SavedModel, parameters: Parameters) -> None:
     write_atomically(path, json.dumps(jsonable(document), indent=1, allow_nan=False) + "\n")
 
 
-def load_model(path: Path) -> SavedModel:
-    """The model in a file of any of the three kinds; InputError, naming what is wrong."""
+def load_models(path: Path) -> list[SavedModel]:
+    """The model in a file of any of the three kinds, or those of its classes, in their order.
+
+    InputError, naming what is wrong.
+    """
     check_file(path)
-    if path.suffix == ".npy":
-        return _from_array(path)
-    return _from_json(path) if path.suffix == ".json" else _from_csv(path)
+    if path.suffix == ".json":
+        return _from_json(path)
+    return [_from_array(path) if path.suffix == ".npy" else _from_csv(path)]
+
+
+def load_model(path: Path, positive: str | None = None) -> SavedModel:
+    """The model in a file; of several classes the one that is called for."""
+    models = load_models(path)
+    if len(models) == 1:
+        return models[0]
+    labels = [str(model.classes[1]) for model in models if model.classes is not None]
+    if positive not in labels:
+        raise InputError(
+            f"{path} holds a model for each of {len(labels)} classes; say which one: "
+            f"--positive {shlex.quote(labels[0])}, or another of {listing(labels)}."
+        )
+    return models[labels.index(positive)]
 
 
 def _from_array(path: Path) -> SavedModel:
@@ -187,7 +219,7 @@ def _from_csv(path: Path) -> SavedModel:
     return SavedModel(tuple(values), tuple(values.values()), intercept)
 
 
-def _from_json(path: Path) -> SavedModel:
+def _from_json(path: Path) -> list[SavedModel]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -198,8 +230,8 @@ def _from_json(path: Path) -> SavedModel:
         raise InputError(f"{path} is not a valid model file: {error}") from error
 
 
-def _from_document(document: Document) -> SavedModel:
-    stated = document.content if isinstance(document.content, dict) else {}
+def _from_document(whole: Document) -> list[SavedModel]:
+    stated = whole.content if isinstance(whole.content, dict) else {}
     if stated.get("format") != FORMAT:
         raise InputError(f"format must be {FORMAT!r}.")
     if stated.get("version") != VERSION:
@@ -207,6 +239,26 @@ def _from_document(document: Document) -> SavedModel:
             f"version {stated.get('version')!r} is not known here (this reads {VERSION}); "
             "update sparsebounds."
         )
+    if "models" not in stated:
+        return [_one(whole)]
+    parts = [{**stated, **one.record("").content} for one in whole.items("models")]
+    models = [_one(whole.at(part, "")) for part in parts]
+    if len(models) < 3 or any(model.classes is None for model in models):
+        raise InputError("models must hold one for each of three classes or more.")
+    # The label of the table's choice is the model's own.
+    return [
+        replace(one, choice=None if one.choice is None else _told(one.choice, one.classes))
+        for one in models
+    ]
+
+
+def _told(choice: Choice, classes: tuple[Label, Label] | None) -> Choice:
+    """The choice for one class against the rest."""
+    return choice if classes is None else replace(choice, positive=str(classes[1]))
+
+
+def _one(document: Document) -> SavedModel:
+    stated = document.content
     names, coef = document.entries("features"), document.entries("coef")
     kinds = {type(name) for name in names}
     if not kinds <= {str} and not (kinds == {int} and min(names) >= 0):
@@ -242,7 +294,7 @@ def _from_document(document: Document) -> SavedModel:
 
 def _parameters(document: Document) -> Parameters:
     part, loss = document.record("parameters"), document.get("loss")
-    _refuse_others(part, STANDARD)
+    part.refuse_others(STANDARD)
     if not isinstance(loss, str):
         raise InputError("loss must be the name of a loss.")
     stated = {**STANDARD, **part.content, "loss": loss}
@@ -258,32 +310,9 @@ def _parameters(document: Document) -> Parameters:
     return Parameters(stated)
 
 
-def _refuse_others(part: Document, known: Iterable[str]) -> None:
-    """What is not stated is at its default: a file may be older than an argument, not newer."""
-    others = sorted(part.content.keys() - set(known))
-    if others:
-        raise InputError(
-            f"{part.path}.{others[0]} is not known here; update sparsebounds, or remove it."
-        )
-
-
 def _table(document: Document) -> tuple[Choice, Recipe]:
     table = document.record("table")
-    part = table.record("choice")
-    stated = dict(part.content)
-    kinds = get_type_hints(Choice)
-    _refuse_others(part, kinds)
-    for name, kind in kinds.items():
-        if name not in stated:
-            continue
-        if kind == tuple[str, ...]:
-            stated[name] = tuple(map(str, part.entries(name)))
-        elif kind == float | None and type(stated[name]) is int:
-            stated[name] = float(stated[name])
-        elif not isinstance(stated[name], kind):
-            raise InputError(f"table.choice.{name} is of the wrong kind.")
-    stated.setdefault("keep_twins", True)  # as it was before there was a choice
-    return Choice(**stated), Recipe.of(table.content.get("columns"))
+    return Choice.of(table.record("choice")), Recipe.of(table.content.get("columns"))
 
 
 def _no_constant(name: str) -> Any:

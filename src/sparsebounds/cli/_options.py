@@ -13,6 +13,7 @@ import typer
 from sparsebounds._support.errors import InputError
 from sparsebounds.cli._output import spinner, tell
 from sparsebounds.cli._parameters import Parameters
+from sparsebounds.cli._scoring import CLASS_SCORES, NUMBER_SCORES
 from sparsebounds.losses import NONCONVEX, REGISTRY
 from sparsebounds.tables import (
     IMPUTATIONS,
@@ -36,6 +37,10 @@ Data = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Tolerance = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
+RequireOptimal = Annotated[
+    bool,
+    typer.Option("--require-optimal", help="Exit code 3 where a gap is wider than --tol."),
+]
 Exact = Annotated[
     bool, typer.Option("--exact", help="Search until the model is proved optimal (may be long).")
 ]
@@ -91,6 +96,16 @@ class TableOptions:
     keep_twins: bool | None = _table(
         "--keep-twins", help="Keep columns that say the same as another; else the first stays."
     )
+    positive: str | None = _table(
+        metavar="LABEL",
+        help="The class that positive coefficients speak for, told from the others. Default: the "
+        "larger of two; of more, solve tells each from the rest.",
+    )
+    class_weight: str | None = _table(
+        metavar="balanced",
+        help="balanced: give every class the same total weight.",
+        autocompletion=lambda: ["balanced"],
+    )
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
     seed: int | None = _table(help="Seed of --test. Default 0.")
 
@@ -128,10 +143,17 @@ class FoldOptions:
     rule: str | None = _folds(
         help="best (default), or 1se: the smallest model within a standard error of it."
     )
+    scoring: str | None = _folds(
+        metavar="SCORE",
+        help="What to choose by: log_loss (default for --loss logistic), accuracy, roc_auc, ...; "
+        "r2 (default for numbers), mean_absolute_error, ...",
+        autocompletion=lambda: [*CLASS_SCORES, *NUMBER_SCORES],
+    )
 
     def check(self, size: SizeOptions) -> None:
         """InputError for grids without --cv, or beside what they replace."""
         given = {"--ks": self.ks, "--l0s": self.l0s, "--ridges": self.ridges, "--rule": self.rule}
+        given["--scoring"] = self.scoring
         named = [option for option, value in given.items() if value is not None]
         if self.cv is None and named:
             raise InputError(f"{named[0]} is for cross-validation: add --cv 5.")
@@ -171,7 +193,9 @@ class ProblemOptions:
         help="Pose the problem on columns of mean 0 and standard deviation 1 (default); "
         "coefficients are printed in your units either way.",
     )
-    positive: bool | None = _problem("--positive", help="No negative coefficient.")
+    nonnegative: bool | None = _problem(
+        "--nonnegative", help="No negative coefficient (or --positive, without a label)."
+    )
     always: list[str] | None = _problem(
         metavar="NAMES", help="Features always in, uncounted: names and commas."
     )
@@ -198,6 +222,7 @@ class ProblemOptions:
     ) -> Parameters:
         """What was asked, on top of what a model file says."""
         given = asdict(self) | ({} if size is None else asdict(size))
+        given["positive"] = given.pop("nonnegative")
         for name in ("always", "never"):
             given[name] = _listed(f"--{name}", given[name], reading)
         if self.c is not None and self.c != "auto":

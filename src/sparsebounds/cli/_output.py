@@ -6,10 +6,11 @@ Everything printed for a reader passes `printable`, and no text is read as rich'
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console, RenderableType
@@ -20,7 +21,7 @@ from rich.text import Text
 
 from sparsebounds._support.documents import jsonable
 from sparsebounds._support.printable import printable
-from sparsebounds.exact import SearchProgress
+from sparsebounds.exact import NearProgress, SearchProgress
 from sparsebounds.paths import PathProgress
 from sparsebounds.relaxation import Progress
 
@@ -36,14 +37,45 @@ PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
 console = PlainConsole(**PLAIN)
 errors = PlainConsole(stderr=True, soft_wrap=True, **PLAIN)
 
-OK, REFUSED, BAD_INPUT, BOUNDED = 0, 1, 2, 3
+OK, REFUSED, BAD_INPUT, NOT_OPTIMAL = 0, 1, 2, 3
 
 WIDEST = 80
 """Columns of tables and prose; a wider terminal does not make longer lines."""
 
 
+def finish(statuses: Iterable[str], *, require_optimal: bool) -> NoReturn:
+    """End a command: a model with valid bounds is a result, whatever the gap.
+
+    Only where the proof of optimality was asked for, what is not optimal to --tol ends with
+    NOT_OPTIMAL.
+    """
+    proved = all(status == "optimal" for status in statuses)
+    raise typer.Exit(OK if proved or not require_optimal else NOT_OPTIMAL)
+
+
 MISTAKES = (ValueError, TypeError, OSError)
 """What a user can get wrong."""
+
+
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("l0", "ridge", "ball", "tol", "stop", "eps", "time_limit", "max_supports", "loss")
+} | {"k": "-k", "sample_weight": "--weights"}
+"""The library's arguments, as the command line calls them."""
+
+ARGUMENT = re.compile(rf"(^|data: |, at |lower |more than |with )({'|'.join(OPTIONS)})(=|\b)")
+
+
+def in_options(sentence: str) -> str:
+    """A sentence of the library in the words of the command line: k=5 is -k 5.
+
+    Only where a sentence of ours names an argument, and not in names from the data.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        return found[1] + OPTIONS[found[2]] + (" " if found[3] else "")
+
+    return ARGUMENT.sub(option, sentence)
 
 
 @contextmanager
@@ -52,7 +84,7 @@ def sentences(caught: tuple[type[Exception], ...] = MISTAKES) -> Iterator[None]:
     try:
         yield
     except caught as error:
-        said = str(error)
+        said = in_options(str(error))
         if isinstance(error, MemoryError):
             said = f"There is too little memory. {said}".rstrip(". ") + ": take fewer data."
         errors.print(Text.assemble(("Error:", "bold red"), " ", printable(said)))
@@ -94,7 +126,7 @@ def print_csv(text: str) -> None:
 @contextmanager
 def spinner(
     what: str, *, to_the_end: bool = False
-) -> Iterator[Callable[[Progress | SearchProgress | PathProgress], None]]:
+) -> Iterator[Callable[[Progress | SearchProgress | PathProgress | NearProgress], None]]:
     """A spinner on standard error with the bounds so far, only where that is a terminal.
 
     A sentence, once, where a search that is to go on to the end is expected to be long.
@@ -102,7 +134,7 @@ def spinner(
     warned = False
     shown = errors.status(Text(printable(f"{what} ..."))) if errors.is_terminal else None
 
-    def report(now: Progress | SearchProgress | PathProgress) -> None:
+    def report(now: Progress | SearchProgress | PathProgress | NearProgress) -> None:
         nonlocal warned
         outlook = getattr(now, "outlook", None)
         if to_the_end and not warned and outlook is not None and outlook.hard:

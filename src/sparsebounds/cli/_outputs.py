@@ -31,7 +31,7 @@ OURS = re.compile(
     | \A\x89PNG.*Software\0sparsebounds[ ]
     | \A%PDF.*/Creator[ ]\(sparsebounds[ ]
     | <dc:title>sparsebounds[ ]
-    | \Aprediction(,score|,"?probability[ ]of[ ][^\n]*)?\n""",
+    | \Aprediction(,score([ ]of[ ][^\n]*)?|,"?probability[ ]of[ ][^\n]*)?\n""",
     re.VERBOSE | re.DOTALL,
 )
 

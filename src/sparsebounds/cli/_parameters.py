@@ -70,11 +70,17 @@ class Parameters:
             raise InputError("The data have one row; a model needs two or more.")
         explained = self["fit_intercept"] and table.offset is None
         name, loss = f"The target {table.target!r}", self.loss
-        check_response(table.y, name, loss, constant_allowed=not explained)
+        if not loss.two_class and not (table.positive is None and table.factors is None):
+            raise InputError(
+                f"--positive and --class-weight are about classes, but --loss {loss.name} about a "
+                "number; pass --loss logistic."
+            )
+        if table.positive is None:
+            check_response(table.y, name, loss, constant_allowed=not explained)
         return Program(
             table.X,
-            table.y,
-            sample_weight=table.weights,
+            table.response,
+            sample_weight=table.mass,
             offset=table.offset,
             feature_names=table.names,
             **{name: value for name, value in self.values.items() if name != "c"} | {"loss": loss},

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
+from sparsebounds._support.array import Mask
+from sparsebounds.certificates import Certificate
 from sparsebounds.cli._folds import Folds
 from sparsebounds.cli._model_files import SavedModel, class_labels, feature
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
+from sparsebounds.exact import near_around
 from sparsebounds.paths import path_around
 from sparsebounds.program import Program
 from sparsebounds.report import (
@@ -26,7 +30,7 @@ from sparsebounds.report import (
     report_solution,
 )
 from sparsebounds.solving import Solution
-from sparsebounds.tables import Choice, Reading
+from sparsebounds.tables import Reading
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,18 @@ class Run:
     @cached_property
     def seen(self) -> dict[str, Predicted]:
         """All rows as the model sees them."""
-        return predictions(self.program, self.solution, self.held)
+        seen = predictions(self.program, self.solution, self.held)
+        rows = self.reading.train
+        if rows.factors is not None:  # they are for the fit; scores are of rows as they are
+            own = Held(rows.X, rows.y, rows.weights, rows.offset)
+            seen["train"] = own.seen_by(self.program, self.solution)
+        return seen
+
+    def kept(self, side: str) -> Mask:
+        """The rows of "train" or "test" that weigh something."""
+        rows = self.reading.train if side == "train" else self.reading.held
+        assert rows is not None
+        return np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
 
     @cached_property
     def marked(self) -> MarkedRows | None:
@@ -81,7 +96,7 @@ class Run:
             lower=solution.lower,
             upper=solution.upper,
             parameters=self.parameters,
-            choice=self.reading.settled,
+            choice=None if self.reading.recipe is None else self.reading.restated(),
             recipe=self.reading.recipe,
         )
 
@@ -121,6 +136,7 @@ class Run:
             folds=None if folds is None else folds.tried,
             origin=origin(self.reading, self.command, certificate),
             advice=self.advice,
+            near=near_around(self.program, seconds),
         )
 
 
@@ -134,8 +150,7 @@ def origin(reading: Reading, command: str, certificate: Path | None = None) -> O
     """The file, what became of its columns, and the commands."""
     check = None
     if certificate is not None:
-        files = shlex.join([str(certificate), str(reading.path)])
-        check = " ".join(["sparsebounds verify", files, *_options(reading.choice)])
+        check = shlex.join(["sparsebounds", "verify", str(certificate), str(reading.path)])
     return Origin(
         command=command,
         source=reading.path.name,
@@ -147,16 +162,9 @@ def origin(reading: Reading, command: str, certificate: Path | None = None) -> O
     )
 
 
-def _options(choice: Choice) -> list[str]:
-    """The options that read a table this way."""
-    given = []
-    for field in fields(Choice):
-        value, option = getattr(choice, field.name), f"--{field.name.replace('_', '-')}"
-        if value == field.default:
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            given.append(option if one is True else f"{option} {shlex.quote(str(one))}")
-    return given
+def save_proof(file: Path, proof: Certificate, reading: Reading) -> None:
+    """Save a certificate that knows how its table was read, so that `verify` can read it again."""
+    replace(proof, table={"choice": asdict(reading.restated())}).save(file)
 
 
 def command_line(context: typer.Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,13 @@ from sparsebounds._support.printable import printable
 from sparsebounds.cli._model_files import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
 from sparsebounds.program import Program
-from sparsebounds.solving import Solution, bounds_sentence, features_sentence
+from sparsebounds.solving import (
+    Solution,
+    bounds_sentence,
+    classes_sentence,
+    features_sentence,
+    status_words,
+)
 
 
 def model_table(program: Program, solution: Solution) -> Table:
@@ -41,23 +48,26 @@ def bounds_table(program: Program, lower: float, upper: float) -> Table:
     return table
 
 
-def status_text(status: str, tol: float) -> Text:
-    """The status and what it means for the tolerance."""
+def status_text(status: str, relative: float, tol: float) -> Text:
+    """The status, in words that say what is proved."""
     if status == "optimal":
         return Text.assemble(("optimal", "bold green"), f", proved to a relative gap of {tol:g}")
-    return Text.assemble(("bounded", "bold yellow"), f": the proved gap is wider than {tol:g}")
+    return Text(status_words(status, relative), "bold cyan")
 
 
-def show_solution(program: Program, solution: Solution, tol: float) -> None:
-    """The model, both bounds and what they prove."""
+def show_solution(
+    program: Program, solution: Solution, tol: float, *, turnable: bool = False
+) -> None:
+    """The model, both bounds and what they prove; `turnable`: classes may change their places."""
     relative = solution.rel_gap
     say(model_table(program, solution))
     labels = class_labels(program)
     if labels is not None:
-        say(f"The model predicts {labels[1]!r} where its weighted sum is above 0.", style="dim")
+        turn = f" To turn that round: --positive {shlex.quote(str(labels[0]))}"
+        say(f"{classes_sentence(*labels)}{turn if turnable else ''}", style="dim")
     say()
     table = bounds_table(program, solution.lower, solution.upper)
-    table.add_row("status", status_text(solution.status, tol))
+    table.add_row("status", status_text(solution.status, relative, tol))
     cost = f"{solution.stats.full_passes:.1f} passes over the data, {solution.stats.seconds:.2f} s"
     table.add_row("cost", cost)
     say(table)

@@ -12,12 +12,14 @@ from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import load_model
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
+from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
+from sparsebounds.cli._run import save_proof
 from sparsebounds.cli._show import bounds_record, bounds_table, status_text
 from sparsebounds.relaxation import relaxation_of
 from sparsebounds.solving import bounds_sentence
 from sparsebounds.solving import certify as prove
+from sparsebounds.tables import is_archive
 
 
 @grouped
@@ -34,6 +36,7 @@ def certify(
     size: SizeOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
+    require_optimal: options.RequireOptimal = False,
     time_limit: options.TimeLimit = None,
     certificate: options.CertificateFile = None,
     force: options.Force = False,
@@ -43,18 +46,18 @@ def certify(
 
     What is not given is as in the file, where solve --out wrote it, else as in solve.
 
-    Exit code 0: optimal to --tol, proved. 3: the proved gap is wider. 2: bad input, or a model
-    that breaks a constraint.
+    Exit code 0: valid bounds, whatever the gap. 2: bad input, or a model that breaks a constraint.
+    3: --require-optimal was given, and the gap is wider than --tol.
 
     Example: sparsebounds certify lasso.csv patients.csv --target survival -k 5 --ridge 0.1
     """
     with sentences():
         inputs = {"MODEL": model, "DATA": data}
         check_outputs([("--certificate", certificate)], inputs, force=force)
-        loaded = load_model(model)
+        loaded = load_model(model, table.positive)
         problem.check()
-        arrays = data.suffix.lower() == ".npz"  # their names are their own
-        reading = table.read(data, None if arrays else loaded.choice)
+        # The names of arrays are their own.
+        reading = table.read(data, None if is_archive(data) else loaded.choice)
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)
@@ -72,11 +75,11 @@ def certify(
         print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
     else:
         summary = bounds_table(program, proof.lower, proof.upper)
-        summary.add_row("status", status_text(status, tol))
+        summary.add_row("status", status_text(status, relative, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)
         say(f"\n{bounds_sentence(*sides)}")
     with sentences():
         if certificate is not None:
-            proof.save(certificate)
-    raise typer.Exit(OK if status == "optimal" else BOUNDED)
+            save_proof(certificate, proof, reading)
+    finish([status], require_optimal=require_optimal)

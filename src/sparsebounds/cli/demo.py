@@ -29,7 +29,7 @@ def demo() -> None:
     _breast_cancer()
     _first_experiment()
     solve = "sparsebounds solve data.csv --target y -k 5 --certificate c.json"
-    verify = "sparsebounds verify c.json data.csv --target y"
+    verify = "sparsebounds verify c.json data.csv"
     say(Text.assemble("\nYour turn:  ", (solve, "bold"), "\nthen:       ", (verify, "bold")))
 
 

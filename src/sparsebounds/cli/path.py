@@ -19,9 +19,9 @@ from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._model_files import feature
 from sparsebounds.cli._options import ProblemOptions, TableOptions
-from sparsebounds.cli._output import BOUNDED, OK, plain_table, print_json, say, sentences, spinner
+from sparsebounds.cli._output import finish, plain_table, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_folder, check_outputs
-from sparsebounds.cli._run import command_line, held_rows, origin
+from sparsebounds.cli._run import command_line, held_rows, origin, save_proof
 from sparsebounds.paths import Path, changes, path_of, printed
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress
@@ -48,6 +48,7 @@ def path(
         ),
     ] = None,
     tol: options.Tolerance = 1e-4,
+    require_optimal: options.RequireOptimal = False,
     stop: Annotated[
         float | None,
         typer.Option(help="End where the rest is proved to gain at most this share (0.01: 1%)."),
@@ -68,7 +69,8 @@ def path(
 ) -> None:
     """Find a sparse model of every size, each with a proof of how close to the best it is.
 
-    Exit code 0: all optimal to --tol, proved. 3: some proved gap is wider. 2: bad input.
+    Exit code 0: models with valid bounds, whatever the gaps. 2: bad input. 3: --require-optimal was
+    given, and a gap is wider than --tol.
 
     Example: sparsebounds path patients.csv --target survival --ks 1:15 --plot path.png
     """
@@ -122,12 +124,13 @@ def path(
         if certificates is not None:
             certificates.mkdir(parents=True, exist_ok=True)
             for point in found:
-                point.certificate.save(_proof_file(certificates, found.kind, point.place))
+                file = _proof_file(certificates, found.kind, point.place)
+                save_proof(file, point.certificate, reading)
         if report_file is not None:
             source = origin(reading, command_line(context))
             held = held_rows(reading)
             report_path(report_file, found, program=program, held=held, origin=source)
-    raise typer.Exit(OK if all(point.status == "optimal" for point in found) else BOUNDED)
+    finish((point.status for point in found), require_optimal=require_optimal)
 
 
 def _proof_file(folder: File, kind: str, place: float) -> File:

@@ -14,9 +14,10 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds.cli import _options as options
-from sparsebounds.cli._model_files import SavedModel, column_of, load_model
+from sparsebounds.cli._model_files import SavedModel, column_of, load_models
 from sparsebounds.cli._output import OK, print_csv, print_json, sentences, spinner, tell
 from sparsebounds.cli._outputs import check_outputs
+from sparsebounds.losses import log_chances
 from sparsebounds.report import chance
 from sparsebounds.tables import (
     Column,
@@ -25,6 +26,7 @@ from sparsebounds.tables import (
     check_file,
     check_gaps,
     did_you_mean,
+    is_archive,
     load_arrays,
     not_a_number_is_missing,
     read_frame,
@@ -48,18 +50,19 @@ def predict(
     """Predict the response of new rows, one line per row, as CSV.
 
     Only the columns that the model uses are needed. Text is encoded and gaps are filled as they
-    were for the model. Classes come with their probability (loss logistic) or score.
+    were for the model. Classes come with their probability (loss logistic) or score; of more than
+    two, each has a column.
 
     Example: sparsebounds predict model.json new_patients.csv --out predicted.csv
     """
     with sentences():
         check_outputs([("--out", out)], {"MODEL": model, "DATA": data}, force=force)
-        loaded = load_model(model)
+        models = load_models(model)
         with spinner(f"Reading {data.name}"):
-            z, notes = _linear(loaded, data, skip_missing=skip_missing)
+            z, notes = _linear(models, data, skip_missing=skip_missing)
         for note in notes:
             tell(note)
-        columns = _predictions(loaded, z)
+        columns = _predictions(models, z)
         if out is not None:
             write_atomically(out, _as_csv(columns))
     if as_json:
@@ -69,15 +72,18 @@ def predict(
     raise typer.Exit(OK)
 
 
-def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vector, list[str]]:
-    """X coef + intercept + offset; NaN in the rows that are skipped."""
+def _linear(
+    models: list[SavedModel], path: Path, *, skip_missing: bool
+) -> tuple[Vector, list[str]]:
+    """X coef + intercept + offset, a column per model; NaN in the rows that are skipped."""
+    model = models[0]
     if model.features is None:
         raise InputError("The model has no feature names; pass a model file of solve --out.")
     check_file(path)
-    if path.suffix.lower() == ".npz":
-        return _of_arrays(model, path), []
+    if is_archive(path):
+        return np.column_stack([_of_arrays(one, path) for one in models]), []
     frame, notes = read_frame(path)
-    names = [str(name) for name in model.features]
+    names = list({str(name): None for one in models for name in one.features or ()})
     recipe = model.recipe or Recipe(tuple(Column(name) for name in names))
     recipe = recipe.behind(names)
     offset = None if model.choice is None else model.choice.offset
@@ -101,13 +107,16 @@ def _linear(model: SavedModel, path: Path, *, skip_missing: bool) -> tuple[Vecto
     else:
         remedy = "Fill them in, or pass --skip-missing to leave those predictions empty."
         check_gaps(frame, unfilled, path, remedy)
-    coef = dict(zip(names, model.coef, strict=True))
-    weights = np.array([coef.get(label, 0.0) for label in recipe.names])
-    z = np.where(usable, model.intercept, np.nan)
+    z = np.full((count, len(models)), np.nan)
+    z[usable] = [one.intercept for one in models]
     if recipe.columns:
+        weights = np.zeros((len(recipe.names), len(models)))
+        for i, one in enumerate(models):
+            for used, value in zip(one.features or (), one.coef, strict=True):
+                weights[recipe.names.index(str(used)), i] = value
         z[usable] += recipe.matrix(frame, path) @ weights
     if offset:
-        z[usable] += as_numbers(frame[offset], path).to_numpy()
+        z[usable] += as_numbers(frame[offset], path).to_numpy()[:, None]
     return z, notes
 
 
@@ -126,16 +135,22 @@ def _of_arrays(model: SavedModel, path: Path) -> Vector:
     return np.asarray(z)
 
 
-def _predictions(model: SavedModel, z: Vector) -> dict[str, list[Any]]:
-    """Columns of predictions; None where there is none."""
+def _predictions(models: list[SavedModel], each: Vector) -> dict[str, list[Any]]:
+    """Columns of predictions; None where there is none. `each` has a column per model."""
+    model, z = models[0], each[:, 0]
     loss = "squared" if model.parameters is None else model.parameters["loss"]
-    there = np.isfinite(z)
+    there = list(np.all(np.isfinite(each), axis=1))
 
     def cells(values: Any) -> list[Any]:
-        return [
-            value if ok else None for value, ok in zip(values.tolist(), there.tolist(), strict=True)
-        ]
+        return [value if ok else None for value, ok in zip(values.tolist(), there, strict=True)]
 
+    if len(models) > 1:
+        names = [one.classes[1] for one in models if one.classes is not None]
+        best = {"prediction": cells(np.array(names, dtype=object)[np.argmax(each, axis=1)])}
+        word, values = "score", each
+        if loss == "logistic":
+            word, values = "probability", np.exp(log_chances(each))
+        return best | {f"{word} of {name}": cells(values[:, i]) for i, name in enumerate(names)}
     if model.classes is not None:
         labels = np.array(model.classes, dtype=object)[(z > 0).astype(int)]
         if loss != "logistic":

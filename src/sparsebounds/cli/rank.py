@@ -15,6 +15,7 @@ from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import OK, bar, plain_table, print_json, say, sentences
 from sparsebounds.cli._outputs import check_outputs
+from sparsebounds.cli._run import save_proof
 from sparsebounds.ranks import RankBounds, chosen_ranks, rank_bounds
 
 
@@ -54,7 +55,7 @@ def rank(
                 program, wanted, time_limit=time_limit, callback=lambda _row: advance()
             )
         if certificate is not None:
-            bounds.certificate.save(certificate)
+            save_proof(certificate, bounds.certificate, reading)
     if as_json:
         print_json(
             {

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds.cli import _options as options
+from sparsebounds.cli._classes import ClassRuns, class_file
 from sparsebounds.cli._folds import chosen_by_folds
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model_files import save_model
+from sparsebounds.cli._model_files import save_models
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions, TableOptions
-from sparsebounds.cli._output import BOUNDED, OK, print_json, say, sentences, spinner
+from sparsebounds.cli._output import finish, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_outputs
-from sparsebounds.cli._run import Run, command_line
+from sparsebounds.cli._parameters import Parameters
+from sparsebounds.cli._run import Run, command_line, save_proof
 from sparsebounds.cli._show import scores_table, show_solution
 from sparsebounds.report import require_report
 from sparsebounds.solving import solve_program
+from sparsebounds.tables import MOST_CLASSES, Reading, labels_of
 
 
 @grouped
@@ -31,6 +34,7 @@ def solve(
     folds: FoldOptions,
     problem: ProblemOptions,
     tol: options.Tolerance = 1e-4,
+    require_optimal: options.RequireOptimal = False,
     exact: options.Search = None,
     time_limit: options.TimeLimit = None,
     checkpoint: Annotated[
@@ -47,7 +51,8 @@ def solve(
 ) -> None:
     """Find a sparse model and prove how close to the best possible it is.
 
-    Exit code 0: optimal to --tol, proved. 3: a model whose proved gap is wider. 2: bad input.
+    Exit code 0: a model with valid bounds, whatever the gap. 2: bad input. 3: --require-optimal was
+    given, and the gap is wider than --tol.
 
     Example: sparsebounds solve patients.csv --target survival -k 5 --out model.json
 
@@ -70,48 +75,81 @@ def solve(
         folds.check(size)
         reading = table.read(data)
         parameters = problem.parameters(reading, size)
+        labels = _labels(reading, parameters)
+        proofs = [certificate]
+        if labels:
+            if checkpoint is not None:
+                raise InputError(
+                    f"--checkpoint keeps one search, but there are {len(labels)} classes: name "
+                    f"one of them with --positive, such as {labels[0]}."
+                )
+            proofs = [class_file(certificate, labels, i) for i in range(len(labels))]
+            check_outputs([("--certificate", file) for file in proofs], {}, force=force)
         deadline, chosen = Deadline.of(time_limit), None
         if folds.cv is not None:
-            seed = reading.choice.seed
-            with spinner("Cross-validating"):
+            with spinner("Cross-validating") as callback:
                 chosen = chosen_by_folds(
-                    parameters, reading.train, folds, size, problem, seed, time_limit
+                    parameters, reading, labels, folds, size, problem, time_limit, callback
                 )
             parameters = chosen.parameters
-        program = parameters.program(reading.train)
-        with spinner("Solving", to_the_end=exact is True) as callback:
-            solution = solve_program(
-                program,
-                tol,
-                exact="auto" if exact is None else exact,
-                time_limit=deadline,
-                checkpoint=checkpoint,
-                callback=callback,
-            )
-        with spinner("Advice"):
-            advice = solution.advice(time_limit=deadline)
-        given = command_line(context)
-        run = Run(given, reading, parameters, program, solution, chosen, advice)
+        given, runs = command_line(context), list[Run]()
+        for i, one in enumerate(map(reading.against_the_rest, labels) if labels else [reading]):
+            program = parameters.program(one.train)
+            what = f"Solving {labels[i]} ({i + 1} of {len(labels)})" if labels else "Solving"
+            until = deadline.anew(1.0 / (len(labels) - i if labels else 1))
+            with spinner(what, to_the_end=exact is True) as callback:
+                solution = solve_program(
+                    program,
+                    tol,
+                    exact="auto" if exact is None else exact,
+                    time_limit=until,
+                    checkpoint=checkpoint,
+                    callback=callback,
+                )
+            with spinner("Advice"):
+                advice = solution.advice(time_limit=until)
+            runs.append(Run(given, one, parameters, program, solution, chosen, advice))
+        run, classes = runs[0], ClassRuns(labels, runs, chosen)
+    scores = classes.scores if labels else run.scores
     if as_json:
-        print_json(run.record())
+        print_json(classes.record() if labels else run.record())
+    elif labels:
+        classes.show()
     else:
-        say(f"{program.describe()}\n", style="bold")
-        if chosen is not None:
-            say(f"{chosen.tried.words}\n")
-        show_solution(program, solution, tol)
-        if run.marked is not None:
-            say(f"\n{run.marked.sentences}")
-        if advice:
-            say(f"\n{' '.join(advice)}")
-        if reading.held is not None:
-            say()
-            say(scores_table(run.scores, len(reading.train.y), len(reading.held.y)))
+        _show(run, tol)
+    if reading.held is not None and not as_json:
+        say()
+        say(scores_table(scores, len(reading.train.y), len(reading.held.y)))
     with sentences():
         if out is not None:
-            save_model(out, run.model(), parameters)
-        if certificate is not None:
-            solution.certificate.save(certificate)
+            save_models(out, [done.model() for done in runs], parameters, labels)
+        for done, file in zip(runs, proofs, strict=True):
+            if file is not None:
+                save_proof(file, done.solution.certificate, done.reading)
         if report is not None:
             with spinner("Report"):
-                run.report(report, certificate)
-    raise typer.Exit(OK if solution.status == "optimal" else BOUNDED)
+                classes.report(report, proofs) if labels else run.report(report, certificate)
+    finish(classes.statuses, require_optimal=require_optimal)
+
+
+def _labels(reading: Reading, parameters: Parameters) -> list[Any]:
+    """The classes of the target, if there are more than two and none was named."""
+    rows = reading.train
+    if not parameters.loss.two_class or rows.positive is not None or rows.y.ndim != 1:
+        return []
+    labels = labels_of(rows.y, rows.weights)
+    # Numbers with a fraction are no classes; what is wrong with them is said by the program.
+    whole = rows.y.dtype.kind != "f" or all(label == round(label) for label in labels)
+    return labels if 2 < len(labels) <= MOST_CLASSES and whole else []
+
+
+def _show(run: Run, tol: float) -> None:
+    """The model, what is proved, and advice."""
+    say(f"{run.program.describe()}\n", style="bold")
+    if run.folds is not None:
+        say(f"{run.folds.tried.words}\n")
+    turnable = run.reading.train.positive is None
+    show_solution(run.program, run.solution, tol, turnable=turnable)
+    for sentence in (*([] if run.marked is None else [run.marked.sentences]), " ".join(run.advice)):
+        if sentence:
+            say(f"\n{sentence}")

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from sparsebounds._support.documents import Document
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import TableOptions
-from sparsebounds.cli._output import OK, REFUSED, console, print_json, sentences
-from sparsebounds.tables import Choice, Rows
+from sparsebounds.cli._output import OK, REFUSED, console, print_json, sentences, tell
+from sparsebounds.tables import Choice, Rows, is_archive
 
 
 @grouped
@@ -24,15 +25,16 @@ def verify(
 ) -> None:
     """Recompute both bounds of a certificate from the data, trusting nothing else.
 
-    The table must be read as solve read it: the same columns, encoding and rows held out.
+    The certificate knows how solve read the table: the columns, their encoding and the rows held
+    out. That is printed, so that you know what the proof is about; options change it.
 
     Exit code 0: verified. 1: refused, with the check that failed. 2: a file cannot be read.
 
-    Example: sparsebounds verify certificate.json patients.csv --target survival
+    Example: sparsebounds verify certificate.json patients.csv
     """
     with sentences():
         loaded = Certificate.load(certificate)
-        reading = table.read(data, quiet=True)
+        reading = table.read(data, _stated(loaded, data), quiet=True)
         verdict = _verdict(loaded, reading.train)
         if reading.left_out and not verdict.ok:  # it may be older than the choice to leave them out
             older = _verdict(loaded, table.read(data, Choice(keep_twins=True)).train)
@@ -46,4 +48,15 @@ def verify(
 
 
 def _verdict(certificate: Certificate, rows: Rows) -> Verdict:
-    return certificate.verify(rows.X, rows.y, rows.weights, rows.offset)
+    return certificate.verify(rows.X, rows.response, rows.mass, rows.offset)
+
+
+def _stated(certificate: Certificate, data: Path) -> Choice | None:
+    """How the table was read, if the certificate says so; what a table had, arrays do not have."""
+    if certificate.table is None:
+        return None
+    choice = Choice.of(Document(certificate.table, "table").record("choice"))
+    if choice.features and is_archive(data):
+        return None
+    tell(f"Read as the certificate says: {choice.words()}.")
+    return choice

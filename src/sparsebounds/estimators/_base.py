@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.validate import Exact
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
@@ -161,20 +161,10 @@ class LinearEstimator(BaseEstimator):
         """What a report of the model with this number shows beside it."""
         return {}
 
-    def _keep_solutions(self, found: list[Solution], kept: Index | None = None) -> None:
-        """The solutions, with the labels and the row numbers of the user's data."""
-        named = []
-        for at, solution in enumerate(found):
-            changes: dict[str, Any] = {} if kept is None else {"kept": kept}
-            if self._two_class:
-                own = self.classes_[1] if len(found) == 1 else self.classes_[at]
-                other = self.classes_[0] if len(found) == 1 else f"not {own}"
-                changes["classes"] = other, own
-            assert solution.program is not None
-            program = solution.program.renamed(**changes) if changes else solution.program
-            named.append(replace(solution, program=program))
-        self._spreads = [spread_of(one.program, one) for one in named if one.program is not None]
-        self.solution_ = one_or_all(named)
+    def _keep_solutions(self, found: list[Solution]) -> None:
+        """The solutions, each with its data, and what a summary needs of these."""
+        self._spreads = [spread_of(one.program, one) for one in found if one.program is not None]
+        self.solution_ = one_or_all(found)
 
     def _predicted(self, X: Any, work: Callable[[Vector], Any]) -> Any:
         """What a method makes of the linear predictor, row by row."""
@@ -203,12 +193,12 @@ class SparseEstimator(LinearEstimator):
         coded, weights = self._coded(y, weights)
         loss = self._scaled(loss, X, coded[0], weights)
         self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
-        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
-        kept = None if keep is None else np.flatnonzero(keep)
-        if kept is not None:
-            found = [solution.among(kept) for solution in found]
+        sides = self._labelled(coded)
+        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in sides]
+        if keep is not None:
+            found = [solution.among(np.flatnonzero(keep)) for solution in found]
         self._keep(found)
-        self._keep_solutions(found, kept)
+        self._keep_solutions(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
 
@@ -232,7 +222,7 @@ class SparseEstimator(LinearEstimator):
         return None if self.ball is not None else self._auto_ridge(X, y, weights, loss)
 
     def _solve(
-        self, X: Any, y: Vector, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
+        self, X: Any, y: Any, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
     ) -> Solution:
         """One of the `problems` that a fit consists of, which share the time."""
         return solve(

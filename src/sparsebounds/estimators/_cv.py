@@ -1,8 +1,9 @@
 """What the estimators that choose k, l0 and ridge themselves share.
 
-One path for each fold and ridge, each warm-started from point to point, in parallel processes; or,
-for an information criterion, one path on all rows for each ridge. The path on all rows with the
-chosen ridge is kept: its point is the model.
+Models along the grid for each fold and ridge, each from the last one and without proofs
+(`models.Ladder`), in parallel processes; or, for an information criterion, one path on all rows for
+each ridge. The path on all rows with the chosen ridge is kept: its point is the model. Where there
+is one ridge only, it is made beside the folds.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn import config_context
@@ -23,13 +24,20 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
+from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
-from sparsebounds.paths import Path, PathPoint, budgets, path, prices, solution_at
+from sparsebounds.models import Ladder
+from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
+from sparsebounds.program import Program
 from sparsebounds.report import Tried
+
+OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
+"""Options of a path that are not a problem's."""
 
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
@@ -49,6 +57,9 @@ class SparseCV(LinearEstimator):
     scoring: Any = None
     n_jobs: int | None = None
 
+    _watch = cast(Any, None)
+    """Called with (points done, points) of a fold, if it is set: for progress in one process."""
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
         loss = self._chosen_loss()
@@ -60,7 +71,7 @@ class SparseCV(LinearEstimator):
         self._keep(points)
         given = {**self._problem(loss), "ridge": self.ridge_, "sample_weight": weights}
         given["time_limit"] = self.time_limit
-        sides = zip(coded, points, strict=True)
+        sides = zip(self._labelled(coded), points, strict=True)
         self._keep_solutions([solution_at(X, t, point, **given) for t, point in sides])
         self.n_iter_ = sum(found.newton_steps for found in paths)
         return self
@@ -92,18 +103,22 @@ class SparseCV(LinearEstimator):
             folds = check_cv(self.cv, y, classifier=is_classifier(self))
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
-            scorer = check_scoring(shell, scoring=self.scoring)
-            rows = Parallel(n_jobs=self.n_jobs)(
+            scorer = check_scoring(shell, scoring=self._scoring(loss))
+            work = [
                 delayed(fold_scores)(
                     copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
                 )
                 for ridge in ridges
                 for train, test in splits
-            )
-            scores = np.array(rows).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
+            ]
+            if len(ridges) == 1:
+                work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
+            done = Parallel(n_jobs=self.n_jobs)(work)
+            paths = done.pop(0) if len(ridges) == 1 else []
+            scores = np.array(done).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
-            paths = full_paths(X, coded, weights, ridges[at], options)
+            paths = paths or full_paths(X, coded, weights, ridges[at], options)
         else:
             every = Parallel(n_jobs=self.n_jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
@@ -118,12 +133,19 @@ class SparseCV(LinearEstimator):
         best = paths[0][point]
         self.best_k_, self.best_l0_ = best.k, best.l0
         self.cv_results_ = self._results(options, ridges, scores)
-        points = [found[point] for found in paths]
-        if self.exact:
-            grid = {"ks": [best.k]} if best.k is not None else {"l0s": [best.l0]}
-            settings = options | grid | {"exact": self.exact}
-            points = [one[0] for one in full_paths(X, coded, weights, self.ridge_, settings)]
+        points = []
+        for i, (target, found) in enumerate(zip(coded, paths, strict=True)):
+            program = posed(X, target, weights, self.ridge_, options)
+            alone = path_at(program, found[point], self.tol, self.exact, self.time_limit)
+            points.append(whole(alone)[0])
+            if not self.exact:
+                proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
+                paths[i] = replace(found, points=proved)
         return paths, points
+
+    def _scoring(self, loss: Loss) -> Any:
+        """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
+        return self.scoring
 
     def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
         """The ridges to try: numbers, or [None] beside a ball."""
@@ -155,6 +177,7 @@ class SparseCV(LinearEstimator):
             "ks": None if ks is None else budgets(ks),
             "l0s": None if self.l0s is None else prices(self.l0s),
             "time_limit": self.time_limit,
+            "watch": self._watch,
             **self._problem(loss),
         }
 
@@ -200,18 +223,30 @@ class SparseCV(LinearEstimator):
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
 
 
+def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any]) -> Program:
+    """The program at the first point of the grid."""
+    first = {"l0": options["l0s"][0]} if options["ks"] is None else {"k": options["ks"][0]}
+    problem = {name: value for name, value in options.items() if name not in OF_PATHS}
+    return Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+
+
 def full_paths(
     X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
 ) -> list[Path]:
-    """One path per problem. Ctrl-C ends the whole choice: half of one would choose otherwise."""
-    found = []
-    for y in coded:
-        found.append(path(X, y, sample_weight=weights, ridge=ridge, **options))
-        if found[-1].interrupted:
-            raise KeyboardInterrupt
+    """One path per problem."""
+    grid, tol, limit = options["ks"] or options["l0s"], options["tol"], options["time_limit"]
+    programs = (posed(X, y, weights, ridge, options) for y in coded)
+    return [whole(plain_path(program, grid, tol, limit)) for program in programs]
+
+
+def whole(found: Path) -> Path:
+    """A path. Ctrl-C ends the whole choice: half of one would choose otherwise."""
+    if found.interrupted:
+        raise KeyboardInterrupt
     return found
 
 
+@one_thread()
 def fold_scores(
     shell: Any,
     scorer: Any,
@@ -224,12 +259,12 @@ def fold_scores(
     ridge: Any,
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of all points of the paths on the training rows."""
+    """The scores on the test rows of the models along the grid on the training rows."""
     train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
     test = test[weights[test] > 0]
     rows = [target[train] for target in coded]
     taken = some_rows if stays(X) else _safe_indexing
-    paths = full_paths(taken(X, train), rows, weights[train], ridge, options)
+    models = fold_models(taken(X, train), rows, weights[train], ridge, options)
     scores = np.full(len(options["ks"] or options["l0s"]), np.nan)
     if len(test) == 0:
         return scores
@@ -238,11 +273,26 @@ def fold_scores(
         given["sample_weight"] = weights[test]
     X_test, y_test = taken(X, test), _safe_indexing(y, test)
     shell.n_features_in_ = X.shape[1]
-    for i, points in enumerate(zip(*paths, strict=False)):
-        shell._keep(points)
+    for i, some in enumerate(zip(*models, strict=False)):
+        shell._take(some)
         with config_context(array_api_dispatch=False):  # y is NumPy's
             scores[i] = scorer(shell, X_test, y_test, **given)
     return scores
+
+
+def fold_models(
+    X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
+) -> list[list[tuple[Vector, float]]]:
+    """(coef, intercept) at each point of the grid, for each problem."""
+    found = []
+    for y in coded:
+        deadline = Deadline.of(options["time_limit"])
+        program = posed(X, y, weights, ridge, options)
+        program.require_convex("path")
+        grid, watch = options["ks"] or options["l0s"], options["watch"]
+        models = Ladder(program, deadline).climb(grid, watch)
+        found.append([program.to_user(model.w, model.b) for model in models])
+    return found
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -16,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds.data import Coded
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, one_or_all
-from sparsebounds.losses import Loss
+from sparsebounds.losses import Loss, log_chances
 from sparsebounds.paths import CertifiedPoint
 
 
@@ -53,16 +53,27 @@ class ClassifierPredictions(ClassifierMixin):
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
 
+    def _labelled(self, coded: list[Vector]) -> list[Coded]:
+        """The responses, with the labels that -1 and +1 stand for."""
+        if len(coded) == 1:
+            return [Coded(coded[0], tuple(self.classes_.tolist()))]
+        names = ((f"not {label}", label) for label in self.classes_.tolist())
+        return [Coded(y, pair) for y, pair in zip(coded, names, strict=True)]
+
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The model of each problem and what is proved about it, as attributes."""
-        self.coef_ = np.array([point.coef for point in points])
-        self.intercept_ = np.array([point.intercept for point in points])
+        self._take([(point.coef, point.intercept) for point in points])
         self.upper_ = one_or_all(np.array([point.upper for point in points]))
         self.lower_ = one_or_all(np.array([point.lower for point in points]))
         self.gap_ = one_or_all(np.array([point.rel_gap for point in points]))
         proved = all(point.status == "optimal" for point in points)
         self.status_ = "optimal" if proved else "bounded"
         self.certificate_ = one_or_all([point.certificate for point in points])
+
+    def _take(self, models: Sequence[tuple[Vector, float]]) -> None:
+        """The model of each problem: what predicting needs."""
+        self.coef_ = np.array([coef for coef, _ in models])
+        self.intercept_ = np.array([intercept for _, intercept in models])
 
     def decision_function(self, X: Any) -> Any:
         """The linear predictor: one number per row for two classes, else one per row and class."""
@@ -139,11 +150,3 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
     ridge_, n_iter_, n_features_in_, feature_names_in_
         As in `SparseRegressor`.
     """
-
-
-def log_chances(z: Vector) -> Vector:
-    """The logarithm of each class's probability, from one linear predictor or one per class."""
-    if z.shape[1] == 1:
-        return -np.logaddexp(0.0, np.hstack((z, -z)))
-    each = -np.logaddexp(0.0, -z)
-    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))

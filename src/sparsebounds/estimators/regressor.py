@@ -33,21 +33,28 @@ class RegressorPredictions(RegressorMixin):
         """The response of the only problem, and the weights."""
         return [y], weights
 
+    def _labelled(self, coded: list[Vector]) -> list[Vector]:
+        """The responses as they are shown."""
+        return coded
+
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The only model and what is proved about it, as attributes."""
         (point,) = points
-        self.coef_ = point.coef
-        self.intercept_ = point.intercept
+        self._take([(point.coef, point.intercept)])
         self.upper_ = point.upper
         self.lower_ = point.lower
         self.gap_ = point.rel_gap
         self.status_ = point.status
         self.certificate_ = point.certificate
 
+    def _take(self, models: Sequence[tuple[Vector, float]]) -> None:
+        """The only model: what predicting needs."""
+        ((self.coef_, self.intercept_),) = models
+
     def predict(self, X: Any) -> Any:
         """The response expected for each row: exp of the linear predictor for Poisson."""
         check_is_fitted(self)
-        poisson = self.certificate_.problem.loss == "poisson"
+        poisson = getattr(self.loss, "name", self.loss) == "poisson"
 
         def expected(z: Vector) -> Vector:
             with np.errstate(over="ignore"):

@@ -45,7 +45,8 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         One entry for each ridge and point: param_k or param_l0, param_ridge, and
         split0_test_score, ..., mean_test_score, std_test_score, or the criterion by its name.
     path_ : Path
-        Of all rows, at the chosen ridge; every point of it is certified.
+        Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one has a
+        tighter bound where there is one (with `exact`, in `certificate_`).
     coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_
         Of the chosen point, as in `SparseRegressor`.
     n_iter_ : int

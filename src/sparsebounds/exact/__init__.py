@@ -6,6 +6,8 @@ from sparsebounds.exact.checkpoint import Checkpoint
 from sparsebounds.exact.difficulty import Outlook
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.near import NearOptimal as NearOptimal
+from sparsebounds.exact.near import NearProgress as NearProgress
+from sparsebounds.exact.near import near_around as near_around
 from sparsebounds.exact.near import near_optimal as near_optimal
 from sparsebounds.exact.root import RootProof as RootProof
 from sparsebounds.exact.root import root_proof as root_proof

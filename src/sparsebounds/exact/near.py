@@ -46,6 +46,9 @@ from sparsebounds.relaxation import Progress, Relaxation, relaxation_of
 
 __all__ = ["NearOptimal", "NearProgress", "near_optimal"]
 
+AROUND, MOST_AROUND, LEAST_SECONDS = 0.01, 100, 1.0
+"""Of the list in a report: how near, how many models, and for how long at least it may take."""
+
 LEAST_TOL = 1e-12
 """Below this the cutoff itself is rounded."""
 
@@ -103,6 +106,17 @@ def near_optimal(
     except KeyboardInterrupt:
         reason = "Ctrl-C"
     return neighbourhood.result(max_supports, reason, deadline.seconds)
+
+
+def near_around(program: Program, seconds: float) -> NearOptimal | None:
+    """A short list of models nearly as good as the best, for a report; None for a loss not convex.
+
+    `seconds` are those that the program's solution took.
+    """
+    if not program.loss.convex:
+        return None
+    limit = max(LEAST_SECONDS, seconds)
+    return near_optimal(program, AROUND, max_supports=MOST_AROUND, time_limit=limit)
 
 
 class Neighbourhood:

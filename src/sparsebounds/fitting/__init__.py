@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsebounds.fitting.drafts import Draft, draftable, drafted, padded
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,
@@ -14,12 +15,16 @@ from sparsebounds.fitting.refit import (
 )
 
 __all__ = [
+    "Draft",
     "Model",
     "as_returned",
     "best",
+    "draftable",
+    "drafted",
     "evaluated",
     "inside_ball",
     "local_refit",
+    "padded",
     "refit",
     "without_budget",
 ]

@@ -10,6 +10,7 @@ from sparsebounds.losses.base import ULPS as ULPS
 from sparsebounds.losses.base import Loss
 from sparsebounds.losses.envelope import Box, Envelope
 from sparsebounds.losses.logistic import Logistic
+from sparsebounds.losses.logistic import log_chances as log_chances
 from sparsebounds.losses.margin import Ramp, Sigmoid
 from sparsebounds.losses.mean import MeanLoss
 from sparsebounds.losses.nonconvex import NonConvexLoss

@@ -8,19 +8,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparsebounds._support.array import Array, namespace
+import numpy as np
+from scipy.special import logsumexp
+
+from sparsebounds._support.array import Array, Vector, namespace
 from sparsebounds.losses.base import Loss, entropy, one_sided
 
 
 def _log1pexp(t: Array) -> Array:
     """log(1 + exp(t)) without overflow."""
     xp = namespace(t)
-    return xp.logaddexp(t, xp.zeros_like(t))
+    return xp.log1p(xp.exp(-xp.abs(t))) + xp.maximum(t, xp.zeros_like(t))
 
 
 def _sigmoid(t: Array) -> Array:
     """1 / (1 + exp(-t)), to full relative accuracy in both tails."""
-    return namespace(t).exp(-_log1pexp(-t))
+    xp = namespace(t)
+    small = xp.exp(-xp.abs(t))
+    return xp.where(t > 0, xp.ones_like(t), small) / (1.0 + small)
+
+
+def log_chances(z: Vector) -> Vector:
+    """The logarithm of each class's probability, from one linear predictor or one per class.
+
+    Those of several models, each of one class against the rest, are scaled to sum 1.
+    """
+    if z.shape[1] == 1:
+        return -np.logaddexp(0.0, np.hstack((z, -z)))
+    each = -np.logaddexp(0.0, -z)
+    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,10 @@ class Logistic(Loss):
         return -y * _sigmoid(-y * z)
 
     def curvature(self, y: Array, z: Array) -> Array:
-        return _sigmoid(y * z) * _sigmoid(-y * z)
+        t = y * z
+        xp = namespace(t)
+        small = xp.exp(-xp.abs(t))
+        return small / (1.0 + small) ** 2
 
     def conjugate(self, y: Array, b: Array) -> Array:
         t = -b * y

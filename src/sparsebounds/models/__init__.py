@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from sparsebounds.fitting import Model, as_returned, refit
+from sparsebounds.models.ladder import Ladder
 from sparsebounds.models.local import LocalSearch as LocalSearch
+from sparsebounds.models.pool import Pool
 from sparsebounds.models.search import Search, candidate_supports
 
-__all__ = ["Model", "Search", "as_returned", "candidate_supports", "refit"]
+__all__ = ["Ladder", "Model", "Pool", "Search", "as_returned", "candidate_supports", "refit"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask
-from sparsebounds.models.exchange import Quadratic, around, gain
+from sparsebounds.models.exchange import Around, Quadratic, first, gain
 
 PATIENCE = 2
 """Sizes without an improvement after which growing stops, where features have a price."""
@@ -37,20 +37,20 @@ def beam(
     priced = bool(np.any(model.price > 0))
     level = sorted((model.value(start), tuple(start.tolist())) for start in starts)[:width]
     kept = list(level)
-    stale, least = 0, model.least()
+    stale, least, price = 0, model.least, np.where(fixed, np.inf, model.price)
     for _ in range(room):
         if stop():
             break
         offers: dict[tuple[int, ...], float] = {}
         for value, support in level:
             inside = np.array(support, dtype=np.int64)
-            here = around(model, inside, fixed)
-            change = model.price[here.outside] - gain(
-                here.rho, here.schur, model.positive[here.outside]
-            )
-            for j in np.argsort(change, kind="stable")[:width]:
-                grown = tuple(sorted((*support, int(here.outside[j]))))
-                offers.setdefault(grown, value + float(change[j]))
+            here = Around(model, inside)
+            change = price - gain(here.rho, here.schur, model.positive)
+            change[inside] = np.inf
+            for j in first(change, width):
+                if change[j] < np.inf:
+                    grown = tuple(sorted((*support, j)))
+                    offers.setdefault(grown, value + float(change[j]))
         if not offers:
             break
         level = heapq.nsmallest(width, ((value, key) for key, value in offers.items()))

@@ -15,15 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.linear import inverse as inverse_of
-from sparsebounds._support.linear import solved
+from sparsebounds._support.linear import positive_inverse, solved
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""
+
+LOST = 1e4
+"""Digits lost to exchanges, as a multiple of rounding, after which a support is factored anew."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class Quadratic:
     price: Vector
     positive: Mask
 
-    def in_units(self) -> Quadratic:
-        """The same with every feature in units in which it has curvature 1.
+    def in_units(self) -> tuple[Quadratic, Vector]:
+        """The same with every feature in units in which it has curvature 1, and these units.
 
         An idle ball, or a ridge that rounding swallows, leaves nothing to divide by: the least
         ridge is 1e-12 of the curvature.
@@ -46,7 +50,7 @@ class Quadratic:
         unit = 1.0 / np.sqrt(np.fmax(curvature, 1e-300))
         ridge = np.fmax(unit * self.ridge * unit, 1e-12)
         hessian = unit[:, None] * self.hessian * unit
-        return Quadratic(hessian, unit * self.linear, ridge, self.price, self.positive)
+        return Quadratic(hessian, unit * self.linear, ridge, self.price, self.positive), unit
 
     @np.errstate(all="ignore")
     def value(self, inside: Index) -> float:
@@ -56,7 +60,7 @@ class Quadratic:
         fit = -0.5 * float(linear @ solved(matrix, linear)) if len(inside) else 0.0
         return fit + float(np.sum(self.price[inside]))
 
-    @np.errstate(all="ignore")
+    @cached_property
     def least(self) -> float:
         """The smallest change that counts."""
         alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
@@ -72,47 +76,6 @@ def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
 
 
 @dataclass(frozen=True)
-class Around:
-    """A support S in q: x = M^-1 l_S, the diagonal of M^-1, and what the others would find."""
-
-    outside: Index
-    x: Vector
-    spread: Vector
-    weights: Vector
-    """B = H_.S M^-1, one row an outside feature."""
-
-    rho: Vector
-    schur: Vector
-
-
-# Overflow on columns of extreme scales makes a change infinite or NaN: such moves are not made.
-@np.errstate(all="ignore")
-def around(model: Quadratic, inside: Index, fixed: Mask) -> Around:
-    """One factorisation for all moves from a support."""
-    H, ridge = model.hessian, model.ridge
-    open_ = ~fixed
-    open_[inside] = False
-    outside = np.flatnonzero(open_)
-    rho = model.linear[outside]
-    schur = np.diagonal(H)[outside] + ridge[outside]
-    if len(inside) == 0:
-        nothing = np.zeros(0)
-        return Around(outside, nothing, nothing, np.zeros((len(outside), 0)), rho, schur)
-    inverse = inverse_of(H[inside[:, None], inside] + np.diag(ridge[inside]))
-    across = H[outside[:, None], inside]
-    weights = across @ inverse
-    schur = schur - np.einsum("ji,ji->j", weights, across)
-    return Around(
-        outside,
-        inverse @ model.linear[inside],
-        np.diagonal(inverse),
-        weights,
-        rho - weights @ model.linear[inside],
-        np.maximum(schur, ridge[outside]),
-    )
-
-
-@dataclass(frozen=True)
 class Move:
     """Features (positions in the pool) that leave and enter, and the change q predicts."""
 
@@ -121,44 +84,130 @@ class Move:
     change: float
 
 
+class Around:
+    """A support S in q, one row per feature inside and one column per feature of the pool."""
+
+    def __init__(self, model: Quadratic, inside: Index) -> None:
+        """One factorisation for all moves from a support."""
+        self.model, self.inside = model, inside.copy()
+        H, size, pool = model.hessian, len(inside), len(model.linear)
+        inverse = positive_inverse(H[inside[:, None], inside] + np.diag(model.ridge[inside]))
+        across = H[inside]
+        self._rows = np.empty((size, pool + size + 1))
+        """M^-1 H_S., M^-1 and x, side by side: exchanges change all three in the same way."""
+
+        np.matmul(inverse, across, out=self.weights)
+        self._rows[:, pool:-1] = inverse
+        np.matmul(inverse, model.linear[inside], out=self.x)
+        self.rho = model.linear - model.linear[inside] @ self.weights
+        taken = np.einsum("ij,ij->j", self.weights, across)
+        self._schur = np.diagonal(H) + model.ridge - taken
+        self._lost = 0.0
+
+    @property
+    def weights(self) -> Vector:
+        """B^T = M^-1 H_S., one column per feature."""
+        return self._rows[:, : len(self.model.linear)]
+
+    @property
+    def x(self) -> Vector:
+        """M^-1 l_S."""
+        return self._rows[:, -1]
+
+    @property
+    def spread(self) -> Vector:
+        """The diagonal of M^-1."""
+        spread: Vector = np.diagonal(self._rows, len(self.model.linear))
+        return spread
+
+    @property
+    def schur(self) -> Vector:
+        """s: the curvature that is left to each feature outside."""
+        schur: Vector = np.maximum(self._schur, self.model.ridge)
+        return schur
+
+    def swap(self, move: Move) -> Around:
+        """The support with one feature in another's place: two changes of rank one, in place."""
+        model, rows, pool = self.model, self._rows, len(self.model.linear)
+        assert move.enter is not None
+        place, enter = int(np.flatnonzero(self.inside == move.leave)[0]), move.enter
+        row = rows[place].copy()
+        spread, x = float(row[pool + place]), float(row[-1])
+        self.rho += row[:pool] * (x / spread)
+        self._schur += row[:pool] ** 2 / spread
+        _subtract(rows, rows[:, pool + place] / spread, row)
+        self.inside[place] = enter
+        rows[place] = 0.0
+        schur = max(float(self._schur[enter]), float(model.ridge[enter]))
+        reach = rows[:, enter].copy()
+        inside = model.hessian[enter, self.inside]
+        inside[place] = 0.0
+        row[:pool] = model.hessian[enter] - inside @ self.weights
+        row[pool:-1] = -reach
+        row[pool + place], row[-1] = 1.0, self.rho[enter]
+        self.rho -= row[:pool] * (float(self.rho[enter]) / schur)
+        self._schur -= row[:pool] ** 2 / schur
+        row /= schur
+        _subtract(rows, reach, row)
+        rows[place] = row
+        # What is divided by little loses digits.
+        self._lost += max(spread, 1.0 / schur)
+        return self if self._lost < LOST else Around(model, self.inside)
+
+
+# Overflow on columns of extreme scales makes a change infinite or NaN: such moves are not made.
 @np.errstate(all="ignore")
-def moves(model: Quadratic, inside: Index, fixed: Mask, *, room: int, most: int) -> list[Move]:
+def moves(
+    model: Quadratic,
+    inside: Index,
+    fixed: Mask,
+    *,
+    room: int,
+    most: int,
+    here: Around | None = None,
+) -> list[Move]:
     """The most promising moves from a support, best first, ties by position.
 
     `fixed` features neither leave nor enter; `room` is how many may be added without dropping.
-    Features without a price are not dropped: that never helps.
+    Features without a price are not dropped: that never helps. `here` is the support's own, where
+    it is at hand.
     """
-    here = around(model, inside, fixed)
-    outside, movable = here.outside, ~fixed[inside]
+    here = Around(model, inside) if here is None else here
+    inside, price = here.inside, np.where(fixed, np.inf, model.price)
+    price[inside] = np.inf
     found: list[Move] = []
+    stays, free = fixed[inside], model.price[inside] <= 0.0
     dropped = 0.5 * here.x**2 / here.spread - model.price[inside]
-    for i in np.flatnonzero(movable & (model.price[inside] > 0)):
+    for i in np.flatnonzero(~(stays | free)):
         found.append(Move(int(inside[i]), None, float(dropped[i])))
-    if len(outside):
-        positive = model.positive[outside]
+    if not np.all(np.isinf(price)):
+        schur, one_sided = here.schur, model.positive.any()
         if room > 0:
-            added = model.price[outside] - gain(here.rho, here.schur, positive)
-            found += [Move(None, int(outside[j]), float(added[j])) for j in _first(added, most)]
-        if movable.any():
-            shift = here.weights[:, movable] / here.spread[movable]
-            regained = gain(
-                here.rho[:, None] + shift * here.x[movable],
-                here.schur[:, None] + shift * here.weights[:, movable],
-                positive[:, None],
-            )
-            table = dropped[movable] + model.price[outside][:, None] - regained
-            leaving = inside[movable]
+            added = price - gain(here.rho, schur, model.positive)
+            found += [Move(None, j, float(added[j])) for j in first(added, most)]
+        if not stays.all():
+            shift = here.weights / here.spread[:, None]
+            top = shift * here.x[:, None]
+            top += here.rho
+            if one_sided:
+                np.maximum(top, 0.0, out=top, where=model.positive)
+            shift *= here.weights
+            shift += schur
+            top *= top
+            top /= shift
+            top *= -0.5
+            top += price
+            top += np.where(stays, np.inf, dropped)[:, None]
+            pool = len(price)
             found += [
-                Move(
-                    int(leaving[at % table.shape[1]]),
-                    int(outside[at // table.shape[1]]),
-                    float(table.flat[at]),
-                )
-                for at in _first(table.ravel(), most)
+                Move(int(inside[at // pool]), at % pool, float(top.flat[at]))
+                for at in first(top.ravel(), most)
             ]
+    found = [move for move in found if move.change < np.inf]
     return sorted(found, key=lambda move: move.change)[:most]
 
 
+@np.errstate(all="ignore")
 def descend(
     model: Quadratic,
     inside: Index,
@@ -173,17 +222,20 @@ def descend(
     `visited` are the supports that earlier descents in the same q came by, with the same `room`
     to spare; None where this one joins them, as it would end where they did.
     """
-    least, seen = model.least(), set[bytes]()
+    least, seen, here = model.least, set[bytes](), None
     # On columns so ill scaled that the changes predicted are rounding, moves may lead in a circle.
     while not stop() and inside.tobytes() not in seen:
         if visited is not None and inside.tobytes() in visited:
             return None
         seen.add(inside.tobytes())
-        move = next(iter(moves(model, inside, fixed, room=room, most=1)), None)
+        here = Around(model, inside) if here is None else here
+        move = next(iter(moves(model, inside, fixed, room=room, most=1, here=here)), None)
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
         inside = after(inside, move)
+        both = move.leave is not None and move.enter is not None
+        here = here.swap(move) if both else None
     if visited is not None:
         visited |= seen
     return inside
@@ -195,8 +247,17 @@ def after(inside: Index, move: Move) -> Index:
     return keep if move.enter is None else np.sort(np.append(keep, move.enter))
 
 
-def _first(values: Vector, most: int) -> Index:
+def first(values: Vector, most: int) -> list[int]:
     """Positions of the `most` smallest values, ascending, ties by position."""
     if most == 1:
-        return np.array([np.argmin(values)])
-    return np.argsort(values, kind="stable")[:most]
+        at = int(np.argmin(values))  # the first NaN, where there is one
+        return [at if values[at] == values[at] else int(np.argmin(np.fmin(values, np.inf)))]
+    places = np.arange(len(values))
+    if most < len(values):
+        places = np.flatnonzero(values <= np.partition(values, most)[most])
+    return [int(at) for at in places[np.argsort(values[places], kind="stable")[:most]]]
+
+
+def _subtract(rows: Vector, left: Vector, right: Vector) -> None:
+    """rows - outer(left, right), in place and in one pass."""
+    dger(-1.0, right, left, a=rows.T, overwrite_a=1)

@@ -19,7 +19,8 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
-from sparsebounds.models.search import WIDTH, Search, pool_of
+from sparsebounds.models.improvement import WIDTH
+from sparsebounds.models.search import Search, pool_of
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, relaxation_of
 
@@ -50,7 +51,7 @@ class LocalSearch(Search):
         pools = [pool_of(posed, found) for posed, found in self._surrogates]
         if not pools and not deadline.late(scan=4):
             pools.append(self._strongest())
-        self._widen(np.unique(np.concatenate([self.pool, *pools])))
+        self._widen(np.concatenate([self.pool, *pools]))
 
     def run(self, goal: float = -np.inf) -> Model:
         with self._until(goal) as enough:
@@ -61,7 +62,7 @@ class LocalSearch(Search):
                 ends.append(self.reweighted(z, enough))
             ends.sort(key=lambda model: model.value)
             for model in ends[:2]:
-                self._near = [self.image(model)]
+                self._near = [self.image(model.w, model.b)]
                 self.improve(model.support, enough)
         return self.incumbent
 
@@ -69,8 +70,8 @@ class LocalSearch(Search):
         """The best model once another relaxed point was a start as well."""
         with self._until(-np.inf) as enough:
             if not enough():
-                self._widen(np.union1d(self.pool, np.flatnonzero(relaxed.w)))
-                self.reweighted(self._columns @ relaxed.w[self.pool] + relaxed.b, enough)
+                self._widen(np.flatnonzero(relaxed.w))
+                self.reweighted(self.image(relaxed.w, relaxed.b), enough)
         return self.incumbent
 
     def reweighted(self, z: Vector, stop: Callable[[], bool]) -> Model:
@@ -82,7 +83,7 @@ class LocalSearch(Search):
             room = min(room, program.k)
         eta = float("nan")
         for _ in range(REWEIGHTINGS):
-            quadratic = self._quadratic_at(z, 0.0, eta)
+            quadratic = self._expanded(z, eta).quadratic
             grown = beam(quadratic, [start], self.fixed, room=min(room, 50), width=WIDTH, stop=stop)
             self._near = [z]
             found = min(
@@ -91,29 +92,24 @@ class LocalSearch(Search):
             )
             if best is not None and not found.value < best.value - 1e-9 * abs(best.value):
                 break
-            best, z, eta = found, self.image(found), found.eta
+            best, z, eta = found, self.image(found.w, found.b), found.eta
             if stop():
                 break
         assert best is not None
         return best
 
-    def image(self, model: Model) -> Vector:
-        """A model's predictions (without the offset)."""
-        image: Vector = self._columns @ model.w[self.pool] + model.b
-        return image
-
     def _fresh(self, support: Index) -> Model:
         """A refit from the present start, whatever was found on this support before."""
-        support = np.union1d(support, np.flatnonzero(self.program.always)).astype(np.int64)
-        found = self._refit(support, self._columns[:, np.searchsorted(self.pool, support)])
-        key = tuple(support.tolist())
+        found, key = self._refit(support), self._key(support)
         if key not in self._seen or found.value < self._seen[key].value:
             self._seen[key] = found
         if found.value < self.incumbent.value:
             self.incumbent = found
         return found
 
-    def _refit(self, support: Index, columns: Vector, near: Model | None = None) -> Model:
+    def _refit(self, support: Index, near: Model | None = None) -> Model:
+        support = np.union1d(support, self._always).astype(np.int64)
+        columns = self._columns.raw(self._columns.places(support)).T
         return local_refit(self.program, support, columns, self._near)
 
     def _predictions(self, stop: Callable[[], bool]) -> Iterator[Vector]:
@@ -121,7 +117,7 @@ class LocalSearch(Search):
         program, rng = self.program, np.random.default_rng(0)
         loss = program.loss
         assert isinstance(loss, NonConvexLoss)
-        yield self._columns @ self.relaxed.w[self.pool] + self.relaxed.b
+        yield self.image(self.relaxed.w, self.relaxed.b)
         fits: list[tuple[Vector, float]] = [(r.w, r.b) for _, r in self._surrogates]
         for posed, found in self._surrogates:
             if stop():
@@ -129,7 +125,7 @@ class LocalSearch(Search):
             model = Search(posed, found, deadline=self.deadline).run()
             fits.append((model.w, model.b))
         for w, b in fits:
-            yield self._columns @ w[self.pool] + b
+            yield self.image(w, b)
         perfect = loss.perfect(program.y)
         if program.offset is not None:
             perfect = perfect - program.offset
@@ -144,7 +140,7 @@ class LocalSearch(Search):
 
     def _spectral(self, perfect: Vector, rng: np.random.Generator) -> Iterator[Vector]:
         """For even losses: leading directions of X^T diag(y) X on the pool, and random ones."""
-        A, p = self._columns, self.program.F.p
+        A, p = self._rows.T, self.program.F.p
         weight = p * np.minimum(perfect**2, 9.0 * float(p @ perfect**2))
         size = float(np.sqrt(np.sum(perfect**2)))
         strength = np.einsum("ij,ij,i->j", A, A, weight) / (p @ A**2 + 1e-300)
@@ -168,12 +164,4 @@ class LocalSearch(Search):
 
     def _widen(self, pool: Index) -> None:
         """Go on with a larger pool; only what is new in it is read."""
-        fresh = np.setdiff1d(pool, self.pool)
-        if len(fresh) == 0:
-            return
-        both = np.concatenate((self.pool, fresh))
-        order = np.argsort(both)
-        columns = np.concatenate((self._columns, self.program.matrix.columns(fresh)), axis=1)
-        self.pool, self._columns = both[order], columns[:, order]
-        self.fixed = ~self.program.free[self.pool]
-        self._last = None
+        self._work_on(np.union1d(pool, self.pool))

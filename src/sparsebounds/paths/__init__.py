@@ -5,6 +5,8 @@ from __future__ import annotations
 from sparsebounds.paths.call import budgets as budgets
 from sparsebounds.paths.call import path, path_of
 from sparsebounds.paths.call import path_around as path_around
+from sparsebounds.paths.call import path_at as path_at
+from sparsebounds.paths.call import plain_path as plain_path
 from sparsebounds.paths.call import prices as prices
 from sparsebounds.paths.plot import AXES as AXES
 from sparsebounds.paths.plot import MEMBERS as MEMBERS

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.certificates import Tree
 from sparsebounds.exact import ExactSearch, SearchProgress
-from sparsebounds.models import Search
+from sparsebounds.models import Pool, Search
 from sparsebounds.paths.checkpoint import PathCheckpoint, WalkState
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.rows import Row
@@ -84,6 +84,11 @@ class Walk:
     node_limit: int | None
     callback: Callback | None
     checkpoint: str | os.PathLike[str] | None
+    known: list[Index] = field(default_factory=list)
+    """Good supports for the next point, best first."""
+
+    plain: bool = False
+    """Whether relaxations alone are to prove something."""
 
     def __post_init__(self) -> None:
         program, grid = self.program, self.grid
@@ -95,9 +100,8 @@ class Walk:
         with self.deadline.timed("scan", 1):
             _ = program.fingerprint, program.null, program.rounding
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
-        self.workspace = Workspace(program)
+        self.workspace, self.columns = Workspace(program), Pool(program)
         self.last: Relaxation | None = None
-        self.known: list[Index] = []
         self.sizes: dict[int, DualPoint] = {}
         self.relaxed_sizes: set[int] = set()
         self.rows: list[Row] = []
@@ -186,14 +190,14 @@ class Walk:
         lower, duals, leaves = best_leaves(program, points)
         lower = coarse(program, lower)
         until = self.finish
-        search = Search(program, relaxed, self.known, until)
+        search = Search(program, relaxed, self.known, until, self.columns)
         goal = lower + CLOSED * self.tol * program.size(lower)
         found = search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
         row = row.or_better(self.rows[::-1])
-        if not self.late() and not self.interrupted:
+        if not self.plain and not self.late() and not self.interrupted:
             row = self.shifted(row, relaxed)
         if self.exact and not self.late() and not self.interrupted:
             row = self.searched(row, relaxed)
@@ -227,7 +231,7 @@ class Walk:
         if self.by_price or len(self.rows) < 2 or self.last is None:
             return
         known = [row.certificate.support for row in self.rows]
-        search = Search(self.rows[-1].program, self.last, known, self.finish)
+        search = Search(self.rows[-1].program, self.last, known, self.finish, self.columns)
         for i in range(len(self.rows) - 2, -1, -1):
             if self.late() or self.interrupted:
                 break
@@ -241,7 +245,7 @@ class Walk:
             except TimeUp:
                 break
             if not np.array_equal(support, row.certificate.support):
-                self.rows[i] = row.or_found(search.model(support))
+                self.rows[i] = row.or_found(search.finished(search.model(support)))
 
     def proved(self, row: Row, tree: Tree, lower: float) -> Row:
         """The row with this tree as its proof, if that proves more."""

@@ -7,6 +7,11 @@ Charts are plotly's, drawn by its script, which the page holds; nothing is fetch
 
 from __future__ import annotations
 
+from sparsebounds.report.classes import ManyRows as ManyRows
+from sparsebounds.report.classes import OneClass as OneClass
+from sparsebounds.report.classes import report_classes as report_classes
+from sparsebounds.report.near import report_near as report_near
+from sparsebounds.report.near import worse as worse
 from sparsebounds.report.origin import Origin
 from sparsebounds.report.outliers import MarkedRows as MarkedRows
 from sparsebounds.report.page import check_report as check_report

@@ -22,6 +22,7 @@ from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, Drawn, curve, dots, figure, plain
 from sparsebounds.report.page import Block, Card, Cards, Cell, Chart, Table, Text, count, number
 from sparsebounds.report.scores import Predicted, Scores, chance
+from sparsebounds.solving import classes_sentence
 
 MOST_POINTS = 2000
 """Points of a scatter plot, drawn at random where there are more rows."""
@@ -204,9 +205,8 @@ def _confusion(rows: Predicted, first: str, second: str) -> Table:
         )
         for side, label in labels.items()
     ]
-    note = f"The model predicts {second} where its weighted sum is above 0."
-    titles = "rows that", f"taken for {first}", f"taken for {second}"
-    return Table(titles, cells, note=note)
+    note = classes_sentence(first, second)
+    return Table(("rows that", f"taken for {first}", f"taken for {second}"), cells, note=note)
 
 
 def _histogram(

@@ -45,8 +45,10 @@ class Origin:
     """The command that verifies the certificate, where one was saved."""
 
 
-def data_section(program: Program | None, held: Held | None, origin: Origin) -> Section:
-    """The rows, the response and how columns became features."""
+def data_section(
+    program: Program | None, held: Held | None, origin: Origin, *, counts: bool = True
+) -> Section:
+    """The rows, the response and how columns became features; `counts` of two classes, or not."""
     blocks: list[Block] = []
     if program is not None:
         source = f"{origin.source}: " if origin.source else ""
@@ -56,7 +58,7 @@ def data_section(program: Program | None, held: Held | None, origin: Origin) -> 
         features = f"{program.m} feature{'s' * (program.m != 1)}"
         blocks.append(Text(f"{source}{rows}, {features}, and the response {origin.target!r}."))
     blocks += [Text(note) for note in origin.notes]
-    if program is not None:
+    if program is not None and counts:
         blocks.append(_response(program, held, origin.target))
     changed = [one for one in origin.columns if one["categories"] or one["fill"] is not None]
     if changed:

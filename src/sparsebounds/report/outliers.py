@@ -50,8 +50,9 @@ class MarkedRows:
         if not isinstance(program.loss, Truncated):
             return None
         kept = np.arange(program.n) if program.data.kept is None else program.data.kept
-        none = kept[:0]
-        found = solution.outliers or Outliers(none, none, kept)
+        found = solution.outliers or Outliers(kept[:0], kept[:0], kept)
+        # A solution may number its rows by other data (`among`).
+        kept = np.sort(np.concatenate([found.proved_in, found.proved_out, found.in_doubt]))
         if origin.rows is not None:
             kept, found = origin.rows[kept], found.among(origin.rows)
         return cls(rows, program.loss.c, kept, found, origin.target)

@@ -30,9 +30,6 @@ class Cell:
     """A cell of a table: what is shown, what it is sorted by, and perhaps a bar."""
 
     text: str
-    full: str = ""
-    """The whole of a text that is shown shortened, for who points at it."""
-
     key: float | None = None
     """None: the text. NaN sorts last."""
 
@@ -40,6 +37,8 @@ class Cell:
     """A signed part of the longest bar, from -1 to 1."""
 
     mark: Literal["", "good", "faint", "code"] = ""
+    full: str = ""
+    """The whole of a text that is shown shortened, for who points at it."""
 
     @property
     def sort(self) -> float | str:
@@ -66,6 +65,12 @@ def named(name: str, mark: Literal["", "faint"] = "") -> Cell:
     """A name, shortened where it is long."""
     short = shortened(name, LONGEST)
     return Cell(short, full=name if short != name else "", mark=mark)
+
+
+def listed(names: Sequence[str], between: str = ", ") -> Cell:
+    """Several names, each shortened where it is long."""
+    short, full = (between.join(some) for some in ([named(name).text for name in names], names))
+    return Cell(short, full=full if short != full else "")
 
 
 def shortened(name: str, longest: int) -> str:

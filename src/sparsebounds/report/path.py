@@ -23,6 +23,7 @@ from sparsebounds.report.page import (
     Table,
     Text,
     count,
+    listed,
     named,
     number,
     write,
@@ -117,7 +118,7 @@ def _points(path: Path) -> Table:
             (
                 *(Cell(text, key=key) for text, key in zip(cells, keys, strict=True)),
                 Cell(gap, key=point.rel_gap, mark="good" if point.status == "optimal" else ""),
-                Cell("  ".join(changed)),
+                listed(changed, "  "),
             )
         )
     return Table(

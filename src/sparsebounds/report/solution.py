@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.decimals import percent_up, readable, rounded_down, rounded_up
+from sparsebounds.exact import NearOptimal
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, solution_band
 from sparsebounds.report.charts import band_chart, folds_chart
 from sparsebounds.report.diagnostics import diagnostics, scores_block
 from sparsebounds.report.features import features_table, model_table, moments
+from sparsebounds.report.near import near_section
 from sparsebounds.report.origin import Origin, data_section, repeat_section
 from sparsebounds.report.outliers import MarkedRows
 from sparsebounds.report.page import (
@@ -32,7 +34,9 @@ from sparsebounds.report.page import (
     write,
 )
 from sparsebounds.report.scores import Held, Predicted, predictions
-from sparsebounds.solving import Solution, bounds_sentence, features_sentence
+from sparsebounds.solving import Solution, bounds_sentence, features_sentence, status_words
+
+CHECK = "Both bounds can be recomputed from the certificate and the data alone:"
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,11 @@ def report_solution(
     folds: Tried | None = None,
     origin: Origin | None = None,
     advice: Sequence[str] = (),
+    near: NearOptimal | None = None,
 ) -> None:
     """Write the report of a solution; `seen` are its `predictions`, where they are at hand.
 
-    `advice` are sentences on a wide gap.
+    `advice` are sentences on a wide gap; `near` are other models nearly as good.
     """
     origin = origin or Origin()
     names = program.feature_names if names is None else check.feature_names(names, program.m)
@@ -83,21 +88,26 @@ def report_solution(
             _predictions(program, seen, origin, marked),
             _outliers(marked, drawn="test" not in seen),
             _sizes(program, solution, path),
-            _folds(folds),
+            folds_section(folds),
+            near_section(program, near, labels),
             Section("features", "All features", (every,)),
             data_section(program, held, origin),
-            repeat_section(program, origin, _spent(solution)),
+            repeat_section(program, origin, spent(solution)),
         ),
     )
     write(file, page)
 
 
 def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
-    status = Card("status", "bounded", "the gap is wider than the tolerance", "open")
-    if solution.status == "optimal":
-        status = Card("status", "optimal", "proved, to the tolerance", "good")
+    mark: Literal["good", "open"] = "good" if solution.status == "optimal" else "open"
+    words = status_words(solution.status, solution.rel_gap)
     return (
-        status,
+        Card(
+            "status",
+            words,
+            "no model is better by more" if mark == "open" else "to the tolerance",
+            mark,
+        ),
         Card("objective", rounded_up(solution.upper, 5), "of this model"),
         Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
         Card("gap", percent_up(solution.rel_gap), "of its objective"),
@@ -107,7 +117,7 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
 
 def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
     words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
-    blocks: list[Block] = [Text(words, strong=True), *_bar(program, solution)]
+    blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     blocks += [Text(words) for words in (said, " ".join(advice)) if words]
     blocks.append(
@@ -118,12 +128,11 @@ def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequen
         )
     )
     if origin.check is not None:
-        words = "Both bounds can be recomputed from the certificate and the data alone:"
-        blocks += [Text(words), Code(origin.check)]
+        blocks += [Text(CHECK), Code(origin.check)]
     return Section("proved", "What is proved", tuple(blocks))
 
 
-def _bar(program: Program, solution: Solution) -> list[Block]:
+def gauge(program: Program, solution: Solution) -> list[Block]:
     """From 0 to the objective without features: out of reach, in doubt, gained."""
     lower, upper, null = solution.lower, solution.upper, program.null
     if not 0.0 <= lower <= upper <= null or null == 0.0:
@@ -173,7 +182,8 @@ def _sizes(program: Program, solution: Solution, path: Path | None) -> Section:
     return Section("sizes", title, charts)
 
 
-def _folds(folds: Tried | None) -> Section:
+def folds_section(folds: Tried | None) -> Section:
+    """The scores in the folds, if there were any."""
     blocks: tuple[Block, ...] = ()
     if folds is not None:
         drawn = folds_chart(folds.results, folds.score, folds.chosen)
@@ -182,7 +192,8 @@ def _folds(folds: Tried | None) -> Section:
     return Section("folds", "Cross-validation", blocks)
 
 
-def _spent(solution: Solution) -> str:
+def spent(solution: Solution) -> str:
+    """What a solution cost, in words."""
     stats = solution.stats
     nodes = f", {stats.nodes} nodes" if stats.nodes else ""
     return f"{np.ceil(stats.full_passes):.0f} passes over the data{nodes}, {stats.seconds:.2f} s"

@@ -84,7 +84,10 @@ def _broken(program: Program, w: Any) -> str:
     if np.any(w[program.positive] < 0):
         return "it has a negative coefficient where `positive` asks for none"
     if program.k is not None and counted > program.k:
-        return f"it has {counted} nonzeros, more than k={program.k}; set the others to 0"
+        return (
+            f"it has {counted} nonzeros, more than k={program.k}; pose the problem with "
+            f"k={counted} to certify it as it is, or set the others to 0"
+        )
     if program.ball is not None:
         return f"|w|^2 exceeds ball={program.ball:g}; scale the coefficients down"
     return "its objective is not finite"

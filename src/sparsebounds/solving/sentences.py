@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds._support.decimals import rounded_down, rounded_up
+from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.program import Program
+
+
+def status_words(status: str, relative: float) -> str:
+    """A status as it is shown: a gap is something proved, not something that failed."""
+    if status == "optimal":
+        return "proved optimal"
+    return f"proved within {percent_up(relative)}" if math.isfinite(relative) else "no bound yet"
 
 
 def bounds_sentence(program: Program, lower: float, upper: float, relative: float) -> str:
@@ -30,6 +38,14 @@ def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> st
     if not clauses:
         return ""
     return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
+
+
+def classes_sentence(first: Any, second: Any) -> str:
+    """Which of two classes is the positive one, and what that means."""
+    return (
+        f"The positive class is {second!r}: positive coefficients speak for it, negative ones for "
+        f"{first!r}, and the model predicts {second!r} where its weighted sum is above 0."
+    )
 
 
 def _rivals(program: Program) -> str:

@@ -23,6 +23,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 from sparsebounds.solving.outliers import Outliers
 from sparsebounds.solving.proof import proved
+from sparsebounds.solving.sentences import status_words
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
@@ -195,6 +196,7 @@ class Solution:
         the solution does not hold it any more; `folds` is a cross-validation that chose it. Needs
         the extra `report`.
         """
+        from sparsebounds.exact import near_around
         from sparsebounds.paths import path_around
         from sparsebounds.report import Held, check_report, report_solution
 
@@ -205,8 +207,9 @@ class Solution:
         held = None if X is None else Held(X, y, sample_weight, offset).checked(posed)
         path = path_around(posed, self.stats.seconds) if path is None else path
         said = self.advice(program=posed)
-        shown = {"held": held, "names": names, "path": path, "folds": folds, "advice": said}
-        report_solution(file, posed, self, **shown)
+        near = near_around(posed, self.stats.seconds)
+        shown = {"held": held, "names": names, "path": path, "folds": folds, "near": near}
+        report_solution(file, posed, self, advice=said, **shown)
 
     def _repr_html_(self) -> str:
         names = self.feature_names
@@ -214,7 +217,7 @@ class Solution:
             (str(i) if names is None else names[i], f"{self.coef[i]:.6g}")
             for i in self.support.tolist()
         ]
-        kind = "proved optimal" if self.status == "optimal" else "bounded"
+        kind = status_words(self.status, self.rel_gap)
         return block(
             f"Solution: {len(self.support)} feature{'s' * (len(self.support) != 1)}, {kind}",
             [

@@ -8,16 +8,17 @@ The way from columns to X is a `Recipe`, which a model file keeps, so that new r
 from __future__ import annotations
 
 from sparsebounds.tables.choice import IMPUTATIONS, Choice, check_column, split_names
-from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
 from sparsebounds.tables.recipe import Column, Recipe
-from sparsebounds.tables.response import check_response
+from sparsebounds.tables.response import MOST_CLASSES, check_response, labels_of
 from sparsebounds.tables.suggestions import did_you_mean, listing
 from sparsebounds.tables.table import Reading, Rows, read_table
 
 __all__ = [
     "IMPUTATIONS",
+    "MOST_CLASSES",
     "Choice",
     "Column",
     "Reading",
@@ -29,6 +30,8 @@ __all__ = [
     "check_gaps",
     "check_response",
     "did_you_mean",
+    "is_archive",
+    "labels_of",
     "listing",
     "load_arrays",
     "not_a_number_is_missing",

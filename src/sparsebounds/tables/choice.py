@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+from sparsebounds._support.documents import Document
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables.suggestions import did_you_mean, listing
 
@@ -37,6 +38,11 @@ class Choice:
 
     keep_twins: bool = False
     """Whether columns that say the same as another stay."""
+    positive: str | None = None
+    """The class that is told from the others, and that positive coefficients speak for."""
+
+    class_weight: str | None = None
+    """"balanced": the same total weight for every class."""
 
     test: float | None = None
     """The share of the rows that is held out."""
@@ -49,6 +55,8 @@ class Choice:
             raise InputError(f"--impute {self.impute!r} must be median or mean.{near}")
         if self.impute is not None and self.drop_missing:
             raise InputError("Both --drop-missing and --impute were given; pass only one of them.")
+        if self.class_weight not in (None, "balanced"):
+            raise InputError(f"--class-weight {self.class_weight!r} must be balanced.")
         if self.test is not None and not 0 < self.test < 1:
             raise InputError(
                 f"--test {self.test:g} must be between 0 and 1: the share of rows held out."
@@ -63,16 +71,35 @@ class Choice:
             changes = {"drop_missing": False, "impute": None} | changes
         return replace(self, **changes)
 
-    def without(self, left_out: Collection[str], columns: list[str], path: Path) -> Choice:
-        """The same that names the columns left out, or those that stay: nobody looks again."""
-        changes: dict[str, Any] = {"keep_twins": True}
-        for part in ("features", "categorical"):
-            named = matching(f"--{part}", getattr(self, part), columns, path)
-            if not set(left_out).isdisjoint(named):
-                changes[part] = tuple(name for name in named if name not in left_out)
-        if left_out and "features" not in changes:
-            changes["exclude"] = (*self.exclude, *left_out)
-        return replace(self, **changes)
+    @classmethod
+    def of(cls, document: Document) -> Choice:
+        """What `asdict` made of one, from a file; InputError, naming what is wrong."""
+        stated, kinds = dict(document.content), get_type_hints(cls)
+        document.refuse_others(kinds)
+        for name in stated:
+            kind = kinds[name]
+            if kind == tuple[str, ...]:
+                stated[name] = tuple(map(str, document.entries(name)))
+            elif kind == float | None and type(stated[name]) is int:
+                stated[name] = float(stated[name])
+            elif not isinstance(stated[name], kind):
+                raise InputError(f"{document.path}.{name} is of the wrong kind.")
+        stated.setdefault("keep_twins", True)  # as it was before there was a choice
+        return cls(**stated)
+
+    def words(self) -> str:
+        """The options that say the same, with long lists cut short."""
+        given = []
+        for field in fields(self):
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if field.name == "keep_twins" and self.features:
+                continue  # the columns are named one by one
+            if value is True:
+                given.append(option)
+            elif value != field.default:
+                shown = listing(value, 4) if isinstance(value, tuple) else str(value)
+                given.append(f"{option} {shown}")
+        return "; ".join(given)
 
     def roles(self) -> dict[str, str]:
         """Option -> column, of the columns that are not features."""
@@ -130,10 +157,8 @@ def matching(option: str, values: Iterable[str], columns: list[str], path: Path)
 
 def split_names(values: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Names with commas between; a column whose own name holds a comma stands for itself."""
-    known = set(columns)
-    parts = [
-        part.strip()
-        for value in values
-        for part in ([value] if value in known else value.split(","))
-    ]
-    return [part for part in parts if part]
+    known, found = set(columns), list[str]()
+    for value in values:
+        parts = (part.strip() for part in value.split(","))
+        found += [value] if value in known else filter(None, parts)
+    return found

@@ -31,6 +31,11 @@ def check_file(path: Path) -> None:
         )
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file holds arrays by name, in place of columns."""
+    return path.suffix.lower() == ".npz"
+
+
 def read_frame(path: Path) -> tuple[pl.DataFrame, list[str]]:
     """The table in a file, one column per variable, and sentences on what was not plain."""
     check_file(path)

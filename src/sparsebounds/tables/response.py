@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.losses import Loss
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.kinds import in_rows, not_numbers
-from sparsebounds.tables.suggestions import listing
+from sparsebounds.tables.suggestions import did_you_mean, listing
+
+MOST_CLASSES = 50
+"""Different values of a response that are taken for classes."""
 
 
 def as_response(series: pl.Series) -> Any:
@@ -25,6 +30,41 @@ def as_response(series: pl.Series) -> Any:
     return np.array(series.cast(pl.String).to_list(), dtype=object)
 
 
+def labels_of(y: Any, weights: Any = None) -> list[Any]:
+    """The classes of rows that weigh something, sorted."""
+    labels: list[Any] = np.unique(y if weights is None else y[weights > 0]).tolist()
+    return labels
+
+
+def label_named(text: str, y: Any, target: str) -> Any:
+    """The class that --positive names; InputError where there is none."""
+    labels = labels_of(y)
+    for label in labels:
+        if str(label) == text or (not isinstance(label, str) and _number(text) == label):
+            return label
+    known = [str(label) for label in labels]
+    raise InputError(
+        f"--positive {text!r} is not among the classes of {target!r}: {listing(map(repr, known))}."
+        f"{did_you_mean(text, known)} (To ask for coefficients that are 0 or more, pass "
+        "--nonnegative.)"
+    )
+
+
+def balanced(y: Any, weights: Any) -> Vector:
+    """A factor per row that gives every class the same total weight, and all rows theirs."""
+    labels, codes = np.unique(y, return_inverse=True)
+    mass = np.bincount(codes, weights, len(labels))
+    share = np.where(mass > 0, mass, np.inf)
+    return np.asarray((mass.sum() / (np.count_nonzero(mass) * share))[codes])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> None:
     """InputError, in the words of a table, where the loss cannot take this response."""
     if y.ndim != 1 or (y.dtype.kind == "f" and not np.all(np.isfinite(y))):
@@ -33,8 +73,9 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
     shown = listing((repr(value) for value in values.tolist()), 5)
     if loss.two_class and len(values) > 2:
         raise InputError(
-            f"{name} holds {len(values)} classes ({shown}), but --loss {loss.name} needs exactly "
-            "two; code it with two labels, or pass --loss squared for a number."
+            f"{name} holds {len(values)} classes ({shown}), but this tells two apart; pass "
+            f"--positive {shlex.quote(str(values[0]))} to tell one from the rest"
+            f"{'.' if y.dtype.kind not in 'fiub' else ', or --loss squared for a number.'}"
         )
     if not loss.two_class and y.dtype.kind not in "fiub":
         strange = not_numbers(pl.Series(list(map(str, y))))
@@ -43,7 +84,10 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
                 f"{name} must hold numbers, but has {in_rows(strange)}: write numbers there, or "
                 "nothing, and pass --drop-missing."
             )
-        cure = "pass --loss logistic" if len(values) == 2 else "turn it into numbers"
+        cure = "turn it into numbers"
+        if len(values) <= MOST_CLASSES:
+            each = "" if len(values) == 2 else " for a model of each of them against the rest"
+            cure = f"pass --loss logistic{each}"
         raise InputError(
             f"{name} holds text ({shown}), but --loss {loss.name} needs numbers; {cure}."
         )

@@ -10,9 +10,10 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask
 from sparsebounds._support.errors import InputError
+from sparsebounds.data import Coded
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, chosen_features
-from sparsebounds.tables.files import check_file, load_arrays, read_frame
+from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers, encoded_numbers
 from sparsebounds.tables.learn import learn
 from sparsebounds.tables.look import Look
@@ -25,7 +26,7 @@ from sparsebounds.tables.missing import (
     refuse_missing,
 )
 from sparsebounds.tables.recipe import Column, Recipe
-from sparsebounds.tables.response import as_response, held_out
+from sparsebounds.tables.response import as_response, balanced, held_out, label_named, labels_of
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,42 @@ class Rows:
     numbers: Index | None = None
     """The rows' numbers in the file, from 1, header and blank rows aside; None: 1, 2, ..."""
 
+    positive: Any = None
+    """The class that is told from the others; None: the larger of two labels."""
+
+    factors: Any = None
+    """What the weights of rows are multiplied by for the sake of their classes, if anything."""
+
     def at(self, index: Index) -> Rows:
         """These rows alone."""
         weights, offset = (None if v is None else v[index] for v in (self.weights, self.offset))
         X, y, numbers = self.X[index], self.y[index], self.numbered()[index]
         return Rows(X, y, weights, offset, self.names, self.target, numbers)
+
+    @property
+    def response(self) -> Any:
+        """y as a program takes it: with a class told from the others, that and the rest."""
+        if self.positive is None:
+            return self.y
+        others = [label for label in labels_of(self.y) if label != self.positive]
+        rest = others[0] if len(others) == 1 else f"not {self.positive}"
+        return Coded(np.where(self.y == self.positive, 1.0, -1.0), (rest, self.positive))
+
+    @property
+    def mass(self) -> Any:
+        """The weights of a program: those of the file, times those of the classes."""
+        if self.factors is None:
+            return self.weights
+        return self.factors if self.weights is None else self.weights * self.factors
+
+    def classed(self, choice: Choice) -> Rows:
+        """The same with what was chosen about classes."""
+        positive, factors = None, None
+        if choice.positive is not None:
+            positive = label_named(choice.positive, self.y, self.target)
+        if choice.class_weight is not None:
+            factors = balanced(self.y, self.weights)
+        return replace(self, positive=positive, factors=factors)
 
     def numbered(self) -> Index:
         """The numbers that the rows have in the file."""
@@ -75,8 +107,21 @@ class Reading:
     left_out: tuple[str, ...] = ()
     """Columns that say the same as another, and are no features."""
 
-    settled: Choice | None = None
-    """The choice that names these columns, for files that remember it; None for arrays."""
+    def against_the_rest(self, label: Any) -> Reading:
+        """The same for one class and the others."""
+        choice = replace(self.choice, positive=str(label))
+        return replace(self, choice=choice, train=replace(self.train, positive=label))
+
+    def restated(self) -> Choice:
+        """The choice with its columns by name: a table that has grown since is read the same."""
+        if self.recipe is None:
+            return self.choice
+        columns = self.recipe.columns
+        named: dict[str, Any] = {"keep_twins": True, "exclude": ()}
+        named["features"] = tuple(column.name for column in columns)
+        if self.choice.categorical:
+            named["categorical"] = tuple(c.name for c in columns if c.categories is not None)
+        return replace(self.choice, **named)
 
 
 def read_table(path: Path, choice: Choice) -> Reading:
@@ -86,11 +131,10 @@ def read_table(path: Path, choice: Choice) -> Reading:
     other kind is a table with named columns (in a .npy file, numbered ones).
     """
     check_file(path)
-    if path.suffix.lower() == ".npz":
+    if is_archive(path):
         return _arrays(path, choice)
     frame, notes = read_frame(path)
-    columns = frame.columns
-    features = chosen_features(choice, columns, path)
+    features = chosen_features(choice, frame.columns, path)
     # By position in the list, not `select`, to which '*' and '^...$' are patterns.
     frame = not_a_number_is_missing(frame[[*choice.roles().values(), *features]])
     empty = [name for name in features if frame[name].null_count() == frame.height]
@@ -128,12 +172,11 @@ def read_table(path: Path, choice: Choice) -> Reading:
     return Reading(
         path,
         choice,
-        replace(rows, numbers=numbers if parts is None else numbers[parts[0]]),
+        replace(rows, numbers=numbers if parts is None else numbers[parts[0]]).classed(choice),
         None if parts is None else _table(frame[parts[1]], choice, recipe, path),
         recipe,
         tuple(notes),
         look.left_out,
-        choice.without(look.left_out, columns, path),
     )
 
 
@@ -178,9 +221,9 @@ def _arrays(path: Path, choice: Choice) -> Reading:
     if len(table.X) != len(table.y):
         raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
     if choice.test is None:
-        return Reading(path, choice, table, notes=_seen(table))
+        return Reading(path, choice, table.classed(choice), notes=_seen(table))
     train, test = (table.at(part) for part in held_out(table.y, choice.test, choice.seed))
-    return Reading(path, choice, train, test, notes=_seen(train))
+    return Reading(path, choice, train.classed(choice), test, notes=_seen(train))
 
 
 def _seen(rows: Rows) -> tuple[str, ...]:

@@ -1,0 +1,180 @@
+"""The truncated loss: search trees over features, rows and cuts of the intercept."""
+
+import math
+from itertools import pairwise
+from operator import mul
+
+from exact_numbers import INF, Q, exact_fractions, need, slices, unpacked
+from programs import Program
+from quadratics import Quadratic, factor
+from robust_boxes import boxed
+from search_trees import split_of
+
+
+def rows_bound(program, record, level, duals):
+    """The smallest bound of the leaves of a tree over rows."""
+    need(program.loss.name == "truncated", "a tree over rows is for the truncated loss")
+    count, splits, n = record["kept_count"], record["splits"], program.n
+    points, lents = record["point_count"], record["lent_count"]
+    size = 1 + 2 * splits
+    kept = unpacked(record, "kept", "<i8", count)
+    own = [j for j in range(program.m) if not program.never[j]]
+    need(kept == own, "the features the tree decides about are not those of the problem")
+    cuts = [Q(x) for x in unpacked(record, "cuts", "<f8", record["cut_count"])]
+    eta = Q(unpacked(record, "eta", "<f8", 1)[0])
+    need(all(a < b for a, b in pairwise(cuts)), "the cuts do not ascend")
+    need(eta > 0 if program.ball is not None else eta == 0, "the multiplier is not that of a ball")
+    outer, ceiling = (Q(0), Q(0)), INF
+    if program.intercept:
+        box = boxed(program, level, duals)
+        outer, ceiling = box.range, box.ceiling
+    reduced = program.part(kept)
+    split = split_of(unpacked(record, "parent", "<i8", splits), splits)
+    switch, scope = (
+        unpacked(record, "switch", "<i4", splits),
+        unpacked(record, "scope", "<i4", size),
+    )
+    place = unpacked(record, "points", "<i4", size)
+    counts = unpacked(record, "counts", "<i4", points)
+    need(min(counts) >= 0 and min(place) >= -1, "counts and points must not be negative")
+    support = list(slices(unpacked(record, "support", "<i4", sum(counts)), counts))
+    values = list(slices(unpacked(record, "values", "<f8", sum(counts)), counts))
+    intercept, lent = (
+        unpacked(record, "intercept", "<f8", points),
+        unpacked(record, "lent", "<i4", points),
+    )
+    theta = list(slices(unpacked(record, "theta", "<f4", lents * n), [n] * lents))
+    shares = list(slices(unpacked(record, "shares", "<f4", lents * count), [count] * lents))
+    etas, middles = (unpacked(record, name, "<f8", lents) for name in ("etas", "middles"))
+    bounds = RowBounds(reduced, cuts, outer, eta)
+    states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}
+    scopes, lower = {scope[i] for i in range(size) if split[i] is None}, ceiling
+    for node in range(size):
+        state = states.pop(node)
+        if node in scopes:
+            named[node] = state
+        if split[node] is None:
+            at, p = named.get(scope[node]), place[node]
+            part = at is not None and all(a in (0, b) for a, b in zip(at, state))
+            need(part, "a leaf is bounded at a node that it is no part of")
+            need(0 <= p < points and 0 <= lent[p] < lents, "a leaf has no bound")
+            need(all(0 <= j < count for j in support[p]), "a tree names a feature it has not")
+            w, i = {j: Q(x) for j, x in zip(support[p], values[p])}, lent[p]
+            lends = i, theta[i], shares[i], Q(etas[i]), Q(middles[i])
+            lower = min(lower, max(bounds.bound(at, w, Q(intercept[p]), lends), 0))
+            continue
+        j = switch[split[node]]
+        need(0 <= j < len(state) and state[j] == 0, "a node is split on what is decided already")
+        for side in (0, 1):
+            child = list(state)
+            child[j] = 2 * side - 1
+            states[1 + 2 * split[node] + side] = child
+    return lower
+
+
+class RowBounds:
+    STEEP = 100
+
+    def __init__(self, program, cuts, outer, eta):
+        self.program, self.cuts, self.outer, self.known = program, cuts, outer, {}
+        self.own = [eta] * program.m if program.ridge is None else program.ridge
+        self.ball = eta * program.ball / 2 if program.ball is not None else Q(0)
+
+    def bound(self, state, w, b, lent):
+        """The bound over the models of a node, at a point; 0 where convexity is not proved."""
+        program, (key, theta, shares, eta, middle) = self.program, lent
+        n, m, c, own = program.n, program.m, program.loss.c, self.own
+        above, below, kept = state[m : m + n], state[m + n : m + 2 * n], state[:m]
+        known = list(zip(self.cuts, state[m + 2 * n :]))
+        low = max([self.outer[0], *(cut for cut, s in known if s > 0)])
+        high = min([self.outer[1], *(cut for cut, s in known if s < 0)])
+        taken = sum(s > 0 and f for s, f in zip(kept, program.free))
+        room = kept.count(0) if program.k is None else min(kept.count(0), program.k - taken)
+        if room < 0 or low > high or any(a > 0 and s > 0 for a, s in zip(above, below)):
+            return INF
+        sound = all(0 <= x < 1 for x in theta) and all(x <= 63 / 64 for x in shares) and eta >= 0
+        need(program.intercept or b == 0, "a point has an intercept that the problem has not")
+        live = [j for j, s in enumerate(kept) if s > 0 or (s == 0 and room > 0)]
+        lends = [Q(x) * r for x, r in zip(shares, own)]
+        span = sorted({*live, *(j for j in w if w[j])})
+        if not sound or not self.convex(state, theta, span, lends, eta, key):
+            return 0
+        total, t = Q(0), []
+        values, fits = [], program.predictions(w, Q(0))
+        for z, y, o, a, s, x in zip(fits, program.y, program.o, above, below, theta):
+            value, slope = self.row(z + b - y, c, a, s, x)
+            values.append(value - slope * (z - o))
+            t.append(slope)
+        T, grid = exact_fractions(t)
+        weighted, over = list(map(mul, program.S, T)), Q(1, grid) / program.M
+        total = program.mean(values) - self.ball
+        total -= sum((lends[j] * x * x for j, x in w.items()), Q(0)) / 2
+        gains = []
+        for j in live:
+            score = sum(map(mul, program.columns[j], weighted)) * program.units[j] * over
+            score += lends[j] * w.get(j, 0)
+            score = Q(0) if program.positive[j] and score > 0 else score
+            gain = score * score / (2 * (own[j] - lends[j])) - program.price[j]
+            if kept[j] > 0:
+                total -= gain
+            else:
+                gains.append(max(gain, 0))
+        total -= sum(sorted(gains, reverse=True)[:room])
+        if program.intercept:
+            slope = sum(weighted) * over + eta * (b - middle)
+            far = max(abs(low - middle), abs(high - middle))
+            total += min(slope * (low - b), slope * (high - b))
+            total -= eta * (far * far - (b - middle) ** 2) / 2
+        return total
+
+    def row(self, r, c, above, below, theta):
+        """A loss below that of a row, and its slope, at the residual r."""
+        top, bottom = (
+            -c if below > 0 else c if above < 0 else INF,
+            c if above > 0 else -c if below < 0 else -INF,
+        )
+        outside = r - (top if r > top else bottom if r < bottom else r)
+        if above > 0 or below > 0:
+            value, slope = c * c / 2, Q(0)
+        elif above < 0 and below < 0:
+            value, slope = r * r / 2, r
+        else:  # psi, with theta rounded down to the square of a short number
+            small = Q(math.isqrt(int(Q(theta) * (1 << 120))), 1 << 60)
+            size = abs(r)
+            bent = max(size - c * small, 0) / (1 - small * small)
+            flat = size * small >= c
+            value = c * c / 2 if flat else (r * r - (1 - small * small) * bent * bent) / 2
+            slope = Q(0) if flat else (size - bent) * (1 if r > 0 else -1)
+        return value + self.STEEP * outside**2 / 2, slope + self.STEEP * outside
+
+    def convex(self, state, theta, span, lends, eta, key):
+        """Whether the loss of a node and what is lent to it are proved convex."""
+        program, (n, m) = self.program, (self.program.n, self.program.m)
+        rows = state[m : m + 2 * n]
+        if key in self.known:
+            before, wider = self.known[key]
+            if wider.issuperset(span) and all(a in (0, b) for a, b in zip(before, rows)):
+                return True
+        least = []
+        for a, s, x in zip(rows[:n], rows[n:], theta):
+            doubt = -Q(x) / (1 - Q(x)) if not (a > 0 or s > 0) else Q(0)
+            least.append(Q(1) if a < 0 and s < 0 else doubt)
+        W = [s * math.floor(x * (1 << 90)) for s, x in zip(program.S, least)]
+        parts = Program.__new__(Program)
+        parts.columns, parts.units = (
+            [program.columns[j] for j in span],
+            [program.units[j] for j in span],
+        )
+        d = [-lends[j] for j in span]
+        parts.intercept = False
+        if program.intercept:
+            parts.columns, parts.units, d = (
+                [*parts.columns, [1] * n],
+                [*parts.units, Q(1)],
+                [*d, -eta],
+            )
+        rows_, _ = Quadratic(parts, W, program.M << 90, [Q(0)] * n).less(range(len(d)), d)
+        if factor(rows_) is None:
+            return False
+        self.known[key] = rows, set(span)
+        return True

@@ -1,0 +1,189 @@
+"""Drafts: many small supports fitted in one call by plain Newton steps.
+
+A search compares thousands of supports of a dozen columns and returns one model. With columns A_r
+of the r-th support, all of them at once,
+
+    H_r = A_r B A_r^T + R - c c^T / mass    g_r = A_r a + R w_r - c slope / mass
+    w_r <- w_r - H_r^-1 g_r                 with a = F'(z_r), B = F''(z_r), c = A_r B 1
+
+halved while the objective does not fall. The decrement d = g.H^-1 g is about twice what is left to
+gain: a support whose objective less d is above a limit is given up. A draft's objective is rounded
+to nearest and proves nothing; `refit` makes a model of it. What plain steps do not settle (classes
+that are separable under a tiny ridge) is left to `refit` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds.fitting.refit import Model
+from sparsebounds.program import Program
+from sparsebounds.relaxation import FLAT
+
+STEPS, HALVINGS = 12, 6
+SETTLED = 1e-10
+"""The decrement before the last step, relative to the objective; the step leaves its square."""
+
+NOISE = 4e-16
+"""Rounding of an objective."""
+
+ENTRIES = 1 << 21
+"""Numbers of columns that are gathered at a time."""
+
+
+@dataclass(frozen=True)
+class Draft(Model):
+    """A model on the way: its value is rounded to nearest."""
+
+
+def draftable(program: Program) -> bool:
+    """Whether plain steps find the best model of a support: there is a ridge, and no box."""
+    return program.loss.convex and program.ball is None and program.box is None
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """Supports as plain steps leave them: one row per support, zeros after its last feature."""
+
+    w: Vector
+    b: Vector
+    value: Vector
+    """Without prices; NaN where the steps did not settle, inf where the limit is out of reach."""
+
+
+@np.errstate(all="ignore")
+def drafted(
+    program: Program,
+    rows: Vector,
+    ridges: Vector,
+    supports: Sequence[Index],
+    w: Vector,
+    b: Vector,
+    limit: Vector,
+) -> Drafted:
+    """The best coefficients on supports, which are places in `rows` (one column of X each).
+
+    Steps start from the rows of w, zeros after each support's last feature, and from b; `limit` has
+    a number per support.
+    """
+    most = max(1, max(map(len, supports), default=1))
+    share = max(1, ENTRIES // (most * program.n))
+    if len(supports) > share:
+        cuts = [slice(i, i + share) for i in range(0, len(supports), share)]
+        parts = [
+            drafted(program, rows, ridges, supports[cut], w[cut], b[cut], limit[cut])
+            for cut in cuts
+        ]
+        return Drafted(
+            np.concatenate([part.w for part in parts]),
+            np.concatenate([part.b for part in parts]),
+            np.concatenate([part.value for part in parts]),
+        )
+    places, real = padded(supports, most)
+    own = np.where(real, ridges[places], 1.0)
+    A = rows[places]
+    A[~real] = 0.0
+    batch = _Batch(program, A, own, w, b)
+    return batch.run(limit)
+
+
+def padded(supports: Sequence[Index], size: int) -> tuple[Index, Mask]:
+    """(places, real): one row per support, filled up with place 0 where it is not real."""
+    places = np.zeros((len(supports), size), dtype=np.int64)
+    real = np.zeros((len(supports), size), dtype=bool)
+    for i, support in enumerate(supports):
+        places[i, : len(support)], real[i, : len(support)] = support, True
+    return places, real
+
+
+class _Batch:
+    """Newton's method on many supports at once; those that are done are taken out."""
+
+    def __init__(self, program: Program, A: Vector, ridges: Vector, w: Vector, b: Vector) -> None:
+        self.program, self.A, self.ridges = program, A, ridges
+        self.w, self.b = w[:, : A.shape[1]].copy(), b.copy()
+        self.z, self.value = self.at(np.arange(len(A)), self.w, self.b)
+        most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
+        self.flat = FLAT * most * program.F.p
+
+    def at(self, some: Index, w: Vector, b: Vector) -> tuple[Vector, Vector]:
+        """(predictions, objectives) of some of the supports."""
+        z = (w[:, None, :] @ self._taken(some))[:, 0] + b[:, None]
+        ridge = 0.5 * np.einsum("ij,ij,ij->i", self.ridges[some], w, w)
+        return z, self.program.F.values(z) + ridge
+
+    def _taken(self, some: Index) -> Vector:
+        """The columns of some supports."""
+        return self.A if len(some) == len(self.A) else self.A[some]
+
+    def steps(self, some: Index) -> tuple[Vector, Vector, Vector]:
+        """Newton's steps in w and b, and the decrements."""
+        F, A, w = self.program.F, self._taken(some), self.w[some]
+        z = self.z[some]
+        a, bend = F.gradient(z), np.maximum(F.curvature(z), self.flat)
+        scaled = A * bend[:, None, :]
+        H = scaled @ A.transpose(0, 2, 1)
+        g = (A @ a[:, :, None])[:, :, 0] + self.ridges[some] * w
+        mass, slope, c = bend.sum(axis=1), np.zeros(len(some)), None
+        if self.program.fit_intercept:
+            c, slope = scaled.sum(axis=2), a.sum(axis=1)
+            H -= (c / mass[:, None])[:, :, None] * c[:, None, :]
+            g -= c * (slope / mass)[:, None]
+        diagonal = np.einsum("ijj->ij", H)
+        diagonal += self.ridges[some]
+        unit = 1.0 / np.sqrt(diagonal)
+        H *= unit[:, :, None]
+        H *= unit[:, None, :]
+        try:
+            step = -unit * np.linalg.solve(H, (unit * g)[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            step = np.full(w.shape, np.nan)
+        rise = np.zeros(len(some))
+        decrement = -np.einsum("ij,ij->i", g, step)
+        if c is not None:
+            rise = -(slope + np.einsum("ij,ij->i", c, step)) / mass
+            decrement += slope**2 / mass
+        return step, rise, decrement
+
+    def run(self, limit: Vector) -> Drafted:
+        left = np.flatnonzero(np.isfinite(self.value))
+        result = np.full(len(self.value), np.nan)
+        for _ in range(STEPS):
+            if not len(left):
+                break
+            step, rise, decrement = self.steps(left)
+            value = self.value[left]
+            hopeless = value - decrement > limit[left]
+            result[left[hopeless]] = np.inf
+            fine = np.isfinite(decrement) & ~hopeless
+            left, step, rise = left[fine], step[fine], rise[fine]
+            value, decrement = value[fine], decrement[fine]
+            settled = decrement <= SETTLED * np.abs(value)
+            moved = self.move(left, step, rise, value + NOISE * np.abs(value))
+            done = settled & (moved | (decrement <= NOISE * np.abs(value)))
+            result[left[done]] = self.value[left[done]]
+            left = left[~done & moved]
+        return Drafted(self.w, self.b, result)
+
+    def move(self, left: Index, step: Vector, rise: Vector, most: Vector) -> Mask:
+        """Take the steps, halved while objectives exceed `most`; which ones were taken."""
+        taken, length = np.zeros(len(left), dtype=bool), 1.0
+        for _ in range(HALVINGS):
+            still = np.flatnonzero(~taken)
+            if not len(still):
+                break
+            some = left[still]
+            w = self.w[some] + length * step[still]
+            b = self.b[some] + length * rise[still]
+            z, value = self.at(some, w, b)
+            good = value <= most[still]
+            chosen = some[good]
+            self.w[chosen], self.b[chosen] = w[good], b[good]
+            self.z[chosen], self.value[chosen] = z[good], value[good]
+            taken[still[good]] = True
+            length *= 0.5
+        return taken

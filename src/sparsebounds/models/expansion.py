@@ -1,0 +1,110 @@
+"""The quadratic of a loss around predictions, on a pool of features, and where it is least.
+
+With B = F''(z), a = F'(z) and centred columns A, one per row, the intercept eliminated:
+
+    H = A B A^T - c c^T / mass     l = A r - c level     c = A B 1    mass = sum B
+    r = B z - a                    level = sum r / mass
+
+For the squared loss it is the objective less a constant, wherever it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram
+from sparsebounds.fitting import padded
+from sparsebounds.models.exchange import Quadratic
+from sparsebounds.models.pool import Pool
+from sparsebounds.program import Program
+from sparsebounds.relaxation import FLAT
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A quadratic in units in which every feature has curvature 1, and the way back."""
+
+    quadratic: Quadratic
+    unit: Vector
+    mean: Vector
+    """Weighted means of the columns; the intercept is `level` less what they contribute."""
+
+    level: float
+    constant: float
+    """The objective without features; NaN where the quadratic is not the objective."""
+
+    @classmethod
+    def at(cls, program: Program, pool: Index, rows: Vector, z: Vector, eta: float) -> Self:
+        """Around predictions z, of columns less their means."""
+        most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
+        bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
+        right = bend * z - program.F.gradient(z)
+        root = rows * np.sqrt(bend)
+        hessian, linear = gram(root), rows @ right
+        mean, level = np.zeros(len(rows)), 0.0
+        if program.fit_intercept:
+            mass = float(bend.sum())
+            mean, level = rows @ bend / mass, float(right.sum()) / mass
+            hessian -= (mass * mean)[:, None] * mean
+            linear -= (mass * level) * mean
+        ridge = program.ridges[pool] if program.ball is None else np.full(len(pool), eta)
+        return cls._of(program, pool, hessian, linear, ridge, mean, level, np.nan)
+
+    @classmethod
+    def squared(cls, program: Program, pool: Index, columns: Pool) -> Self:
+        """The squared loss itself, from products that are at hand."""
+        places, p = columns.places(pool), program.F.p
+        target = program.y if program.offset is None else program.y - program.offset
+        level = float(p @ target) if program.fit_intercept else 0.0
+        target = target - level
+        constant, linear = 0.5 * float(p @ target**2), columns.centred(places) @ (p * target)
+        hessian, mean = columns.products(places), columns.left_over(places)
+        if program.fit_intercept:
+            hessian -= mean[:, None] * mean
+        ridge = program.ridges[pool]
+        return cls._of(program, pool, hessian, linear, ridge, mean, level, constant)
+
+    @classmethod
+    def _of(
+        cls,
+        program: Program,
+        pool: Index,
+        hessian: Vector,
+        linear: Vector,
+        ridge: Vector,
+        mean: Vector,
+        level: float,
+        constant: float,
+    ) -> Self:
+        prices, positive = program.prices[pool], program.positive[pool]
+        quadratic, unit = Quadratic(hessian, linear, ridge, prices, positive).in_units()
+        return cls(quadratic, unit, mean, level, constant)
+
+    @np.errstate(all="ignore")
+    def least(self, supports: Sequence[Index]) -> tuple[Vector, Vector, Vector]:
+        """(w, b, q): where the quadratic is least on supports, and its value there, less prices.
+
+        One row per support, zeros after its last feature; b goes with columns less their means.
+        """
+        size = max(1, max(map(len, supports), default=1))
+        places, real = padded(supports, size)
+        model = self.quadratic
+        matrix = np.where(
+            real[:, :, None] & real[:, None, :],
+            model.hessian[places[:, :, None], places[:, None, :]],
+            0.0,
+        )
+        np.einsum("ijj->ij", matrix)[:] += np.where(real, model.ridge[places], 1.0)
+        linear = np.where(real, model.linear[places], 0.0)
+        try:
+            x = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            x = np.full(linear.shape, np.nan)
+        w = x * self.unit[places]
+        b = self.level - np.einsum("ij,ij->i", np.where(real, self.mean[places], 0.0), w)
+        return w, b, -0.5 * np.einsum("ij,ij->i", linear, x)

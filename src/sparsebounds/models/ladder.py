@@ -1,0 +1,137 @@
+"""Models along a grid of budgets or prices, without a relaxation or a proof: for folds.
+
+Each point goes on from the last one. Around its model the loss is a quadratic; the end of a descent
+in it and the best supports of a beam are drafted, and the best of them is improved to a local
+optimum. In k every size up to the largest is visited, and at the end the way leads down again:
+the next larger model without its least feature, and swaps. The features in play are all of them, or
+those with the largest slopes at the last model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
+from sparsebounds.fitting import Model
+from sparsebounds.models.improvement import LARGE, Improvement
+from sparsebounds.models.pool import Pool, strongest
+from sparsebounds.program import Program
+
+GROWN, RESTARTS = 3, 5
+"""Supports of a beam that are improved, and perturbed ones, per point; among few features there are
+fewer of these."""
+
+POOL = 100
+"""Features in play beside the model's own and twice the budget."""
+
+
+class Ladder(Improvement):
+    """One grid on one set of rows."""
+
+    def __init__(self, program: Program, deadline: Deadline = NEVER) -> None:
+        self._columns = Pool(program)
+        start = np.full(program.n, program.null_intercept)
+        super().__init__(program, self._in_play(program, start), deadline, self._columns)
+
+    def climb(
+        self, grid: Sequence[int] | Sequence[float], watch: Callable[[int, int], None] | None = None
+    ) -> list[Model]:
+        """Models at budgets, ascending, or at prices, descending; fewer where the time is up.
+
+        `watch` is called with how many points of the grid are done, and how many there are.
+        """
+        told = watch or (lambda done, total: None)
+        if isinstance(grid[0], float):
+            return self._by_price([float(price) for price in grid], told)
+        return self._by_size([int(k) for k in grid], told)
+
+    def _by_size(self, grid: list[int], told: Callable[[int, int], None]) -> list[Model]:
+        most = min(grid[-1], int(np.count_nonzero(self.program.free)))
+        sizes = range(most + 1) if most <= LARGE else sorted({min(k, most) for k in grid})
+        found: dict[int, Model] = {}
+        for size in sizes:
+            if found and self.deadline.late():
+                break
+            self._pose(self.program.with_budget(size))
+            found[size] = self._found()
+            done = [k for k in grid if min(k, most) <= size]
+            if done and min(done[-1], most) == size:
+                told(len(done), len(grid))
+        if not self.deadline.late():
+            self._back(found)
+        return [found[min(k, most)] for k in grid if min(k, most) in found]
+
+    def _by_price(self, grid: list[float], told: Callable[[int, int], None]) -> list[Model]:
+        found: list[Model] = []
+        for price in grid:
+            if found and self.deadline.late():
+                break
+            self._pose(self.program.with_price(price))
+            # The same supports cost something else now.
+            self._seen.clear()
+            self._hopeless.clear()
+            self._last = None
+            supports = [self._always, *(model.support for model in found[-1:])]
+            models = [model for model in self.models(supports) if model is not None]
+            self.incumbent = min(models, key=lambda model: model.value)
+            found.append(self._found())
+            told(len(found), len(grid))
+        return found
+
+    def _pose(self, program: Program) -> None:
+        """Another point of the grid."""
+        self.program = program
+        self._local.clear()
+        self._visited.clear()
+        if len(self.pool) < program.m:
+            model = self.incumbent
+            known = [model.support, *self.grown, self._always]
+            pool = self._in_play(program, self.image(model.w, model.b))
+            self._work_on(np.unique(np.concatenate((pool, *known))).astype(np.int64))
+
+    def _in_play(self, program: Program, z: Vector) -> Index:
+        """The features that a point chooses among."""
+        if program.m <= POOL + 2 * (program.k or 0):
+            return np.arange(program.m)
+        scores = np.abs(program.matrix.scores(program.F.gradient(z)))
+        return strongest(program, scores, POOL)
+
+    def _found(self) -> Model:
+        """The best model at this point."""
+        stop = self.deadline.late
+        try:
+            here = self.incumbent
+            expansion = self._around(here)
+            end = self._descend(expansion, here.support, stop)
+            supports = [] if end is None else [end]
+            if len(here.support) <= LARGE:
+                supports += self.beams(expansion, [here.support, *self.grown], stop)
+            found = self.models(supports, self.incumbent.value)
+            better = [model for model in found if model is not None]
+            for model in sorted(better, key=lambda model: model.value)[:GROWN]:
+                self.improve(model.support, stop)
+            outside = int(np.count_nonzero(~self.fixed)) - len(self.incumbent.support)
+            self.restart(min(RESTARTS, outside // 5), len(here.support), stop)
+        except TimeUp:
+            pass
+        return self.incumbent
+
+    def _back(self, found: dict[int, Model]) -> None:
+        """From larger models to smaller ones, which may beat what growing found."""
+        sizes = sorted(found)
+        for larger, size in zip(sizes[:0:-1], sizes[-2::-1], strict=True):
+            model = found[larger]
+            surplus = int(np.count_nonzero(self.program.free[model.support])) - size
+            if surplus <= 0 or self.deadline.late():
+                continue
+            if not np.all(np.isin(model.support, self.pool)):
+                self._work_on(np.union1d(self.pool, model.support))
+            try:
+                smaller = self.models([self.shrunk(model, surplus)], found[size].value)[0]
+            except TimeUp:
+                return
+            if smaller is not None and smaller.value < found[size].value:
+                found[size] = smaller

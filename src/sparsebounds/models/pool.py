@@ -1,0 +1,111 @@
+"""The columns that a search for models works on, read once.
+
+Neighbours on a path share them. For the squared loss they share the products of all pairs too:
+the quadratic of any set of features is then a part of one matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.linear import gram, product
+from sparsebounds.penalties import level_set
+from sparsebounds.program import Program
+
+FAR = 1e-3
+"""A mean beyond this share of a column's length is subtracted before columns are multiplied."""
+
+
+class Pool:
+    """Columns of some features, one per row, which only ever grow in number."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._place = np.full(program.m, -1, dtype=np.int64)
+        self._size = 0
+        self._raw = np.empty((0, program.n))
+        self._centred = self._raw
+        self._means = self._left = np.empty(0)
+        self._gram = np.empty((0, 0))
+        self._multiplied = 0
+
+    def places(self, features: Index) -> Index:
+        """Where features lie; those that are new are read."""
+        fresh = features[self._place[features] < 0]
+        if len(fresh):
+            self._read(fresh)
+        return self._place[features]
+
+    def raw(self, places: Index) -> Vector:
+        """The program's own columns, one per row."""
+        return self._raw[places]
+
+    def centred(self, places: Index) -> Vector:
+        """The same less their means, where there is an intercept."""
+        return self._centred[places]
+
+    def means(self, places: Index) -> Vector:
+        """What was subtracted."""
+        return self._means[places]
+
+    def left_over(self, places: Index) -> Vector:
+        """The means that centred columns still have: small ones stay where they are."""
+        return self._left[places]
+
+    def products(self, places: Index) -> Vector:
+        """The weighted products of centred columns, for all pairs."""
+        old, size = self._multiplied, self._size
+        if old < size:
+            grown = np.empty((size, size))
+            grown[:old, :old] = self._gram
+            fresh = self._centred[old:size]
+            root = fresh * np.sqrt(self._program.F.p)
+            grown[old:, old:] = gram(root)
+            grown[:old, old:] = product(self._centred[:old], (fresh * self._program.F.p).T)
+            grown[old:, :old] = grown[:old, old:].T
+            self._gram, self._multiplied = grown, size
+        return self._gram[places[:, None], places]
+
+    def _read(self, features: Index) -> None:
+        program, old, size = self._program, self._size, self._size + len(features)
+        rows = program.matrix.columns(features).T
+        means = left = np.zeros(len(features))
+        if program.fit_intercept:
+            means = rows @ program.F.p
+            with np.errstate(all="ignore"):
+                far = np.abs(means) > FAR * np.sqrt(np.mean(rows**2, axis=1))
+            left = np.where(far, 0.0, means)
+            means[~far] = 0.0
+        shared = self._centred is self._raw
+        self._raw = _grown(self._raw, old, rows)
+        if shared and not means.any():
+            self._centred = self._raw
+        else:
+            before = self._raw if shared else self._centred
+            self._centred = _grown(before, old, rows - means[:, None])
+        self._means = np.concatenate((self._means, means))
+        self._left = np.concatenate((self._left, left))
+        self._place[features] = np.arange(old, size)
+        self._size = size
+
+
+def strongest(program: Program, scores: Vector, count: int) -> Index:
+    """The free features with the largest scores: `count`, and twice the budget."""
+    score = np.where(program.free, scores, 0.0)
+    if program.ball is None:
+        score = score / np.sqrt(program.ridges)
+    count += 2 * (program.k or 0)
+    strong = np.flatnonzero(level_set(score, count)[0])
+    return np.sort(strong[np.argsort(-score[strong], kind="stable")[:count]])
+
+
+def _grown(store: Vector, old: int, rows: Vector) -> Vector:
+    """A store with rows after its first ones, larger by half where it is full."""
+    size = old + len(rows)
+    if size > len(store) or not old:
+        larger = np.empty((size if not old else max(size, old + old // 2), rows.shape[1]))
+        larger[:old] = store[:old]
+        store = larger
+    store[old:size] = rows
+    return store

@@ -1,0 +1,69 @@
+"""A plugin: every certificate that tests make, and `verify` accepts, goes to the checker.
+
+    pytest -p tests.checker.hook tests/certificates
+
+A certificate that the checker refuses, or that the schema does not allow, fails the test that made
+it. Losses of tests' own and data of more than MOST numbers are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.checker.schema import ROOT, SCHEMA, flaws
+
+from sparsebounds.certificates import Certificate, verify
+from sparsebounds.certificates.codec import encode
+
+sys.path.insert(0, str(ROOT / "checker"))
+import check_certificate
+from loss_functions import LOSSES
+
+MOST = 100_000
+made = Certificate.build.__func__  # type: ignore[attr-defined]
+told: dict[str, Any] = {"checked": 0, "left out": 0, "longest": 0.0, "known": set()}
+
+
+def build(cls: type[Certificate], program: Any, *arguments: Any, **named: Any) -> Certificate:
+    certificate: Certificate = made(cls, program, *arguments, **named)
+    data = program.data
+    n, m = data.matrix.shape
+    small = n * m <= MOST and program.loss.name in LOSSES
+    if not (small and np.isfinite([certificate.lower, certificate.upper]).all()):
+        told["left out"] += 1
+        return certificate
+    X = np.array(data.matrix.columns(np.arange(m)))
+    given = {"X": X, "y": data.y, "sample_weight": data.weights}
+    if data.offset is not None:
+        given["offset"] = data.offset
+    text = encode(certificate)
+    if hash(text) in told["known"] or not verify(certificate, **given).ok:
+        return certificate
+    told["known"].add(hash(text))
+    assert not list(flaws(json.loads(text), SCHEMA))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.json"
+        path.write_text(text, encoding="utf-8")
+        start = time.process_time()
+        why = check_certificate.refusal(str(path), given)
+        told["longest"] = max(told["longest"], time.process_time() - start)
+    told["checked"] += 1
+    assert why == "", why
+    return certificate
+
+
+Certificate.build = classmethod(build)  # type: ignore[method-assign, assignment]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(
+        f"Certificates: {told['checked']} proved by the checker, {told['left out']} left out; "
+        f"the longest took {told['longest']:.1f} s."
+    )

@@ -1,0 +1,282 @@
+"""The checker that shares no code with the package: what it accepts is true, and it accepts proofs.
+
+Its programs are run as its users run them, in a process where the package cannot be imported, and
+in this one. SPARSEBOUNDS_MUTATIONS says how many random forgeries are tried. Of the forgeries of
+every field a fifth is tried, and all of them in long runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.certificates.conftest import form_terms, make_case, make_data
+from tests.certificates.test_tampering import changes
+from tests.checker.forgery import changed
+from tests.checker.schema import SCHEMA, flaws
+from tests.truncated import candidates
+
+import sparsebounds as sb
+from sparsebounds.certificates import Certificate, CertificateError
+from sparsebounds.certificates.codec import _checksum, decode, encode
+from sparsebounds.exact import RowSearch
+from sparsebounds.fitting.refit import evaluated
+from sparsebounds.losses import NONCONVEX, REGISTRY, Truncated
+from sparsebounds.testing import brute_force
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKER = ROOT / "checker" / "check_certificate.py"
+STRIDE = 1 if os.environ.get("SPARSEBOUNDS_LONG") else 5
+MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "100"))
+Case = tuple[dict[str, Any], Certificate]
+
+
+@pytest.fixture(scope="module")
+def checker() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(CHECKER.parent))
+    import check_certificate
+
+    yield check_certificate
+    sys.path.remove(str(CHECKER.parent))
+
+
+Check = Callable[[Any, dict[str, Any]], str]
+
+
+@pytest.fixture
+def check(checker: ModuleType, tmp_path: Path) -> Check:
+    """What the checker says of a document: "" or why it refuses."""
+
+    def run(document: Any, data: dict[str, Any]) -> str:
+        (tmp_path / "c.json").write_text(json.dumps(document), encoding="utf-8")
+        return checker.refusal(str(tmp_path / "c.json"), data)
+
+    return run
+
+
+def leaves_of_every_form() -> Iterator[tuple[str, Case]]:
+    more: list[dict[str, Any]] = [
+        {},
+        {"fit_intercept": True},
+        {"fit_intercept": True, "standardize": True, "positive": [True, False, True, False]},
+        {"always": [1], "never": [3]},
+    ]
+    for i, loss in enumerate(REGISTRY):
+        for j, form in enumerate(("k+ridge", "l0+ridge", "k+ball", "l0+ball")):
+            data = make_data(loss, extra=bool((i + j) % 2))
+            options = form_terms(form) | more[(i + j) % 4]
+            if form == "l0+ball" and i % 2:
+                options["l0"] = [0.05, 0.1, 0.02, 0.05]
+            yield f"{loss} {form}", (data, make_case(data, loss=loss, **options).certificate)
+
+
+def solved() -> Iterator[tuple[str, Case]]:
+    """Search trees, minorants, regions, supports tried, boxes and rows."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(24, 6)) + 0.6 * rng.normal(size=(24, 1))
+    y = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3] + rng.normal(size=24)
+    counts = rng.poisson(np.exp(0.4 * X[:, 0])).astype(float)
+    signs = np.where(y > 0, 1.0, -1.0)
+    problems: dict[str, tuple[Any, dict[str, Any]]] = {
+        "tree": (y, {"k": 3, "ridge": 0.01, "fit_intercept": True}),
+        "tree of prices": (y, {"l0": 0.05, "ridge": 0.02, "positive": True}),
+        "tree in a ball": (y, {"k": 2, "ball": 0.8}),
+        "tree of prices in a ball": (y, {"l0": 0.1, "ball": 0.5, "standardize": True}),
+        "huber tree": (y, {"k": 2, "ridge": 0.02, "loss": "huber"}),
+        "hinge tree": (signs, {"k": 2, "ridge": 0.02, "loss": "squared_hinge"}),
+        "logistic region": (signs, {"k": 2, "ridge": 0.05, "loss": "logistic"}),
+        "logistic tree": (signs, {"l0": 0.02, "ridge": 0.05, "loss": "logistic"}),
+        "poisson region": (counts, {"k": 2, "ridge": 0.1, "loss": "poisson"}),
+    }
+    for name, (response, options) in problems.items():
+        exact = "region" not in name
+        found = sb.solve(X, response, exact=exact, **options)
+        yield name, ({"X": X, "y": response}, found.certificate)
+
+
+def rows() -> Iterator[tuple[str, Case]]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(9, 3))
+    y = X @ [1.0, 0.0, -1.0] + 1.2 * rng.normal(size=9)
+    for name, options in {
+        "rows": {"l0": 0.02, "ridge": 0.05, "never": [1]},
+        "rows with an intercept": {"k": 1, "ridge": 0.1, "fit_intercept": True},
+    }.items():
+        program = sb.Program(X, y, loss=Truncated(c=0.8), **options)
+        found = candidates(program)
+        i = int(np.argmin(found.values))
+        w, b = found.w[i], float(found.b[i])
+        search = RowSearch(program, evaluated(program, w, b), 1e-4, 0.5)
+        search.start()
+        search.run(lambda: search.nodes >= 8)  # noqa: B023
+        tree = search.tree()
+        made = Certificate.build(program, (), (), w, b, lower=search.lower, rows=tree)
+        yield name, ({"X": X, "y": y}, made)
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return dict([*leaves_of_every_form(), *solved(), *rows()])
+
+
+def test_every_kind_of_certificate_is_accepted(check: Check, cases: dict[str, Case]) -> None:
+    parts: Counter[str] = Counter()
+    for name, (data, certificate) in cases.items():
+        assert certificate.verify(**data).ok
+        document = json.loads(encode(certificate))
+        assert not list(flaws(document, SCHEMA)), name
+        assert check(document, data) == "", name
+        tree = document["tree"] or {}
+        parts.update([*tree, *tree.get("minorant", {}), *document])
+        parts.update(["several leaves"] * (len(document["leaves"]) > 1))
+        # One unit more than the exact value is refused.
+        false = document | {"lower": certificate.upper * (1.0 + 1e-9) + 1e-9}
+        assert "it claims the lower bound" in check(false | {"sha256": _checksum(false)}, data)
+    for part in ("minorant", "region", "exhausted", "rows", "several leaves"):
+        assert parts[part], part
+
+
+@pytest.mark.parametrize("loss", sorted(NONCONVEX))
+def test_boxes_of_every_loss(loss: str, check: Check) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6, 2))
+    y = X @ [1.0, -0.5] + 0.3 * rng.normal(size=6)
+    y = np.sign(y) if loss in ("ramp", "sigmoid") else np.abs(y) if loss == "amplitude" else y
+    even = loss in ("amplitude", "quartic")
+    found = sb.solve(X, y, k=1, ridge=0.1, loss=loss, fit_intercept=not even, exact=False)
+    document = json.loads(encode(found.certificate))
+    assert not list(flaws(document, SCHEMA))
+    assert check(document, {"X": X, "y": y}) == ""
+    above = document | {"lower": found.upper * 1.001}
+    assert check(above | {"sha256": _checksum(above)}, {"X": X, "y": y})
+
+
+@pytest.mark.parametrize("name", ["leaves", "ball", "logistic", "shifted", "standardized", "tree"])
+def test_certificates_of_version_0_1(name: str, check: Check) -> None:
+    """Among them one with shifts."""
+    here = ROOT / "tests" / "version_0_1"
+    document = json.loads((here / f"{name}.json").read_text(encoding="utf-8"))
+    assert not list(flaws(document, SCHEMA))
+    held = np.load(here / ("hard.npz" if name == "shifted" else "data.npz"))
+    data = {"X": held["X"], "y": held["classes" if name == "logistic" else "y"]}
+    assert check(document, data) == ""
+    shifts = (document["tree"] or {}).get("shifts", ())
+    assert shifts or name != "shifted"
+    if shifts:
+        false = document | {"lower": document["upper"] * 1.0001}
+        assert check(false | {"sha256": _checksum(false)}, data)
+
+
+def optimum(certificate: Certificate, data: dict[str, Any]) -> float:
+    """The least objective of the problem that a certificate states, by exhaustive search."""
+    problem = certificate.problem
+    loss = (REGISTRY | NONCONVEX)[problem.loss](**problem.loss_parameters)
+    given = {"sample_weight": None, "offset": None} | data
+    program = problem.program(**given, m=data["X"].shape[1], loss=loss)
+    return candidates(program).best() if problem.loss == "truncated" else brute_force(program).value
+
+
+def verdicts(document: Any, data: dict[str, Any], check: Check) -> tuple[str, str]:
+    """Why the package and the checker refuse a document, "" where they do not.
+
+    What either accepts is true, by exhaustive search.
+    """
+    ours = check(document, data)
+    try:
+        certificate = decode(json.dumps(document).encode())
+    except CertificateError as error:
+        theirs = f"file: {error}"
+        if not ours:
+            return theirs, ours
+    else:
+        verdict = certificate.verify(**data)
+        theirs = "" if verdict.ok else verdict.message
+    if not (theirs and ours):
+        least = optimum(certificate, data)
+        slack = 1e-7 * max(1.0, abs(least))  # of the exhaustive search, which is in floats
+        assert certificate.lower <= least + slack
+        assert least <= certificate.upper + slack
+    return theirs, ours
+
+
+def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:
+    """Whoever accepts a forgery accepts what is true; both nearly always say the same."""
+    rng, told = np.random.default_rng(0), Counter[str]()
+    names = [name for i, name in enumerate(cases) if i % 2 or i > 19][:20]
+    assert len(names) == 20
+    for i in range(MUTATIONS):
+        data, certificate = cases[names[i % 20]]
+        path, document = changed(json.loads(encode(certificate)), rng)
+        theirs, ours = verdicts(document, data, check)
+        told[f"{'refused' if theirs else 'true'}, {'refused' if ours else 'true'}"] += 1
+        if bool(theirs) != bool(ours):
+            told["differ"] += 1
+            print(names[i % 20], path, "| verify:", theirs[:150], "| checker:", ours[:150])
+    print(dict(told))
+    assert told["refused, refused"] > 0.3 * MUTATIONS
+    assert told["true, true"] > 0.1 * MUTATIONS
+    assert told["differ"] <= 0.02 * MUTATIONS
+
+
+@pytest.mark.parametrize("name", ["plain", "priced"])
+def test_forgeries_of_every_field(name: str, check: Check) -> None:
+    options: dict[str, Any] = {"k": 2, "ridge": 0.2}
+    if name == "priced":
+        options = {"l0": 0.05, "ball": 2.0, "loss": "logistic"}
+        options |= {"fit_intercept": True, "standardize": True}
+    case = make_case(make_data(options.get("loss", "squared")), **options)
+    differ = set()
+    for i, (_, path, document) in enumerate(changes(case.document())):
+        if path[0] == "sha256" or i % STRIDE:
+            continue
+        document["sha256"] = _checksum(document)
+        theirs, ours = verdicts(document, case.data, check)
+        if bool(theirs) != bool(ours):
+            differ.add(str(path[0]))
+            assert theirs.startswith("file: "), (path, theirs, ours)
+    # The checker does not look at what says nothing about the proof.
+    assert differ <= {"made_by"}
+
+
+def test_it_runs_where_the_package_cannot_be_imported(
+    tmp_path: Path, cases: dict[str, Case]
+) -> None:
+    (tmp_path / "sparsebounds.py").write_text("raise ImportError('not here')", encoding="utf-8")
+    data, certificate = cases["tree"]
+    certificate.save(tmp_path / "c.json")
+    np.savez(tmp_path / "data.npz", **data)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert "not here" in run("-c", "import sparsebounds").stderr
+    found = run(str(CHECKER), "c.json", "data.npz")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("Proved: no model has an objective below")
+    document = json.loads(encode(certificate)) | {"lower": certificate.upper + 1.0}
+    document["sha256"] = _checksum(document)
+    (tmp_path / "c.json").write_text(json.dumps(document), encoding="utf-8")
+    found = run(str(CHECKER), "c.json", "data.npz")
+    assert found.returncode == 1
+    assert "Refused: it claims the lower bound" in found.stdout
+    assert run(str(CHECKER), "nothing.json", "data.npz").returncode == 2
+    assert "sparsebounds" not in "".join(
+        line for file in CHECKER.parent.glob("*.py") for line in file.open() if "import " in line
+    )
