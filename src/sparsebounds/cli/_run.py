@@ -96,7 +96,7 @@ class Run:
             lower=solution.lower,
             upper=solution.upper,
             parameters=self.parameters,
-            choice=None if self.reading.recipe is None else self.reading.restated(),
+            choice=self.reading.remembered(),
             recipe=self.reading.recipe,
         )
 

@@ -112,6 +112,15 @@ class Reading:
         choice = replace(self.choice, positive=str(label))
         return replace(self, choice=choice, train=replace(self.train, positive=label))
 
+    def remembered(self) -> Choice | None:
+        """The choice for other tables: they may lack columns that no model needs; None for arrays.
+
+        Where columns were left out the others go by name.
+        """
+        if self.recipe is None:
+            return None
+        return self.restated() if self.left_out else replace(self.choice, keep_twins=True)
+
     def restated(self) -> Choice:
         """The choice with its columns by name: a table that has grown since is read the same."""
         if self.recipe is None:
