@@ -59,6 +59,10 @@ scale                   Time as m grows to a million, and the memory of a relaxa
                         Peers: none.
                         About 3 minutes; results/scaling.
 
+scale.sparse            Sparse data, 20,000 x 100,000; with --large 100,000 x 1,000,000.
+                        Peers: skglm.
+                        About 8 minutes, 40 with --large; with --save results/sparse.
+
 scale.gpu               10,000 x 1,000,000 numbers (40 GB) on one CUDA device.
                         Peers: none.
                         About 3 minutes; with --save results/gpu.
@@ -70,6 +74,10 @@ scale.out_of_core       A file of 8 GiB with 1 GiB of memory.
 scale.cluster           A Dask array of 64 GiB, by two threads or two processes.
                         Peers: none.
                         About 4 minutes; with --save results/cluster-rows (or -columns).
+
+scale.tall              1,000,000 x 50 and 300,000 x 200: time next to the Gram product, memory.
+                        Peers: none.
+                        About 3 minutes; with --save results/tall (or -logistic).
 
 scale.threads           All threads of the machine against one, on what people run.
                         Peers: none.

@@ -18,6 +18,9 @@ from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
+from sparsebounds.testing import random_program
+
+FORMS = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,18 @@ def candidates(program: Program) -> Candidates:
     if program.ball is None:
         values = values + 0.5 * np.square(w) @ program.ridges
     return Candidates(program, w, b, r, values)
+
+
+def tiny(seed: int) -> Program:
+    """A tiny program with the truncated loss, of any form, without the features never in."""
+    rng = np.random.default_rng(seed)
+    form = FORMS[seed % 4]
+    own = bool(rng.random() < 0.5)
+    drawn = random_program(seed, form=form, fit_intercept=own, most_rows=6, most_columns=4)
+    spread = float(np.std(drawn.y)) or 1.0
+    drawn = drawn.with_loss(Truncated(c=spread * 10.0 ** rng.uniform(-1.0, 0.3)))
+    kept = np.flatnonzero(~drawn.never)
+    return drawn.restricted(kept) if len(kept) else tiny(seed + 4)
 
 
 def _supports(program: Program) -> list[list[int]]:

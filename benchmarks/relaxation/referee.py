@@ -23,8 +23,7 @@ def relaxed_value(problem: Problem, program: Program, w: Any) -> float:
     if problem.ball is not None:
         # An interior-point w may lie outside by its tolerance: it is put onto the ball.
         w = w * min(1.0, np.sqrt(problem.ball / max(float(w @ w), np.finfo(float).tiny)))
-    support = np.flatnonzero(w)
-    z = program.matrix.columns(support) @ w[support]
+    z = program.matrix.product(w)
     return program.F.value(z) + penalty(problem, w)
 
 

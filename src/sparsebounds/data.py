@@ -41,6 +41,9 @@ class Data:
     kept: Index | None = None
     """The rows' numbers in X, where some have weight 0."""
 
+    source: tuple[Data, Index] | None = None
+    """The data whose columns with these numbers they are (`part`)."""
+
     def __post_init__(self) -> None:
         for name in ("y", "weights", "offset"):
             if (vector := getattr(self, name)) is not None:
@@ -81,12 +84,19 @@ class Data:
     def part(self, features: Index) -> Data:
         """The same rows with these columns alone."""
         names = None if self.names is None else tuple(self.names[i] for i in features)
-        return replace(self, matrix=self.matrix.part(features), names=names)
+        matrix = self.matrix.part(features)
+        return replace(self, matrix=matrix, names=names, source=(self, features))
 
     @cached_property
     def mass(self) -> float:
         """The sum of the weights, rounded once."""
-        return math.fsum(self.weights)
+        return math.fsum(self.weights) if self.equal is None else len(self.weights) * self.equal
+
+    @cached_property
+    def equal(self) -> float | None:
+        """The weight of every row; None where they differ."""
+        first = float(self.weights[0])
+        return first if np.all(self.weights == first) else None
 
     @cached_property
     def shares(self) -> Vector:

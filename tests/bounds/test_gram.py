@@ -11,6 +11,7 @@ import pytest
 from sparsebounds.bounds.gram import GramBounds
 from sparsebounds.bounds.many import node_bounds
 from sparsebounds.certificates.tree import dual_vectors
+from sparsebounds.matrices import DenseMatrix
 from sparsebounds.models import refit
 from sparsebounds.program import Program
 
@@ -58,7 +59,7 @@ def test_they_are_bounds(terms: dict[str, float], intercept: bool) -> None:
             assert bound <= optimum
         target = refit(program, live).w  # near the node's relaxed solution
         shifted = GramBounds(program).bound(state, target, np.where(state == 0, 0.9 * least, 0.0))
-        t = dual_vectors(program, X, target[None], np.array([program.null_intercept]))
+        t = dual_vectors(program, DenseMatrix(X), target[None], np.array([program.null_intercept]))
         better += shifted > node_bounds(program, t, state[None]).lower[0]
         assert shifted <= optimum
         # More than the smallest eigenvalue cannot be given away.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import seeds
-from tests.truncated import Candidates, candidates
+from tests.truncated import Candidates, candidates, tiny
 
 from sparsebounds.bounds import (
     INSIDE,
@@ -23,9 +23,7 @@ from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import relaxed_node
 from sparsebounds.relaxation.rows import even_shares
-from sparsebounds.testing import random_program
 
-FORMS = ("k+ridge", "l0+ridge", "k+ball", "l0+ball")
 SIDES = ((0, 0), (-1, 0), (0, -1), (-1, -1), (1, 0), (0, 1), (1, -1), (-1, 1))
 C = 1.3
 
@@ -64,18 +62,6 @@ def test_the_losses_of_rows(sides: tuple[int, int]) -> None:
     if sides == (0, 0):
         # The largest of its kind: next to 1, the loss itself.
         assert np.max(exact - RowLoss(C, above, below, np.full(len(r), 1.0 - 1e-7)).at(r)[0]) < 1e-4
-
-
-def tiny(seed: int) -> Program:
-    """A tiny program with the truncated loss, of any form, without the features never in."""
-    rng = np.random.default_rng(seed)
-    form = FORMS[seed % 4]
-    own = bool(rng.random() < 0.5)
-    drawn = random_program(seed, form=form, fit_intercept=own, most_rows=6, most_columns=4)
-    spread = float(np.std(drawn.y)) or 1.0
-    drawn = drawn.with_loss(Truncated(c=spread * 10.0 ** rng.uniform(-1.0, 0.3)))
-    kept = np.flatnonzero(~drawn.never)
-    return drawn.restricted(kept) if len(kept) else tiny(seed + 4)
 
 
 def bounds_of(program: Program, level: float, rng: np.random.Generator) -> RowBounds:
@@ -206,6 +192,8 @@ def test_the_range_of_the_intercept_pays_for_what_it_lends() -> None:
     assert bounds.bound(state, w, 0.0, lent) == min(bounds.outer[1], 0.455)
     far = replace(lent, middle=1.0)
     assert bounds.bound(state, w, 0.0, far) <= 0.5 - 0.5 * (1.3**2 - 1.0) + 0.3
+    assert bounds.bound(state, w, 1e300, lent) == 0.0
+    assert bounds.bound(state, w, 0.0, replace(lent, middle=1e300)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -233,6 +221,9 @@ def test_what_cannot_be_lent_proves_nothing(wrong: dict[str, Any]) -> None:
     assert bounds.bound(state, w, 0.0, replace(lent, **wrong)) == 0.0
     for value in (np.nan, np.inf, 1e300):
         assert bounds.bound(state, np.array([value]), 0.0, lent) == 0.0
+    # Models have no intercept here: a tangent at one says nothing about them.
+    assert bounds.bound(state, w, 0.5, lent) == 0.0
+    assert np.all(bounds.forced(state * 0, w, 0.5, lent)[1] == 0.0)
 
 
 def test_large_shares_are_not_convex() -> None:

@@ -17,6 +17,7 @@ import sparsebounds as sb
 from sparsebounds.bounds import Node, dual_point, enclosed
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.certificates.tree import dual_slips, dual_vectors, tree_bound
+from sparsebounds.matrices import DenseMatrix
 from sparsebounds.testing import brute_force
 
 
@@ -143,11 +144,11 @@ def test_dual_vectors_in_another_order(loss: str, weighted: bool) -> None:
     for intercept in (False, True):
         terms = {"loss": loss, "fit_intercept": intercept, "sample_weight": weights}
         program = sb.Program(X, y, k=3, ridge=0.1, **terms)
-        t = dual_vectors(program, X, w, b)
-        slips = dual_slips(program, X, w, b, t)
+        t = dual_vectors(program, DenseMatrix(X), w, b)
+        slips = dual_slips(program, DenseMatrix(X), w, b, t)
         for _ in range(10):
             order = rng.permutation(40)
-            other = dual_vectors(program, X[:, order], w[:, order], b)
+            other = dual_vectors(program, DenseMatrix(X[:, order]), w[:, order], b)
             assert np.all(np.abs(other - t) <= slips)
             moved = max(moved, float(np.max(np.abs(other - t))))
         assert np.max(slips @ program.F.p) < 1e-11

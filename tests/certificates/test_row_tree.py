@@ -118,6 +118,9 @@ def wrong(tree: RowTree) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "no multiplier", {"eta": np.nan if tree.eta else -1.0}
     if len(tree.cuts) > 1:
         yield "cuts that descend", {"cuts": tree.cuts[::-1]}
+        yield "a cut that is no number", {"cuts": put(tree.cuts, 0, np.nan)}
+    else:
+        yield "an intercept where there is none", {"intercept": tree.intercept + 1.0}
 
 
 def test_forged_trees_are_refused(
@@ -134,7 +137,7 @@ def test_forged_trees_are_refused(
     assert not replace(certificate, upper=certificate.upper * 0.999).verify(X, Y).ok
     assert certificate.problem.loss == "truncated"
     other = sb.Program(X, Y, k=1, ridge=0.1)
-    with pytest.raises(TreeError, match="for the truncated loss"):
+    with pytest.raises(TreeError, match="for robust losses"):
         row_tree_bound(other, certificate.rows, 1.0)
     tree = certificate.rows
     again = replace(tree, switch=np.full_like(tree.switch, tree.switch[0]))
@@ -148,7 +151,7 @@ def test_other_numbers_are_true_or_prove_less(
     """Whatever stands in a tree, what it proves is below the optimum."""
     tree = certificate.rows
     assert tree is not None
-    rng, proved = np.random.default_rng(3), 0
+    rng, proved = np.random.default_rng(4), 0
     leaves = np.flatnonzero(tree.points >= 0)
     fields = ("theta", "shares", "etas", "middles", "values", "intercept", "cuts")
     for _ in range(40):
@@ -158,7 +161,7 @@ def test_other_numbers_are_true_or_prove_less(
             at = rng.random(array.shape) < rng.choice([0.1, 1.0])
             array[at] *= 1.0 + rng.choice([2.0**-52, 1e-9, 1e-3, 0.3, -0.3, 3.0])
         forged: dict[str, Any] = {name: np.sort(array) if name == "cuts" else array}
-        kind = rng.integers(5)
+        kind = rng.integers(8)
         if kind == 0:
             forged["points"] = put(tree.points, leaves, rng.permutation(tree.points[leaves]))
         if kind == 1:

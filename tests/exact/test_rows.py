@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.truncated import candidates
+from tests.cases import seeds
+from tests.truncated import candidates, tiny
 
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.exact import RowSearch, rows
 from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import Truncated, Tukey
+from sparsebounds.solving.solve import solve_program
 
 LOSS = Truncated(c=1.0)
 
@@ -73,6 +75,9 @@ def test_against_every_set_of_outliers(name: str) -> None:
     if program.ball is None:
         assert solution.status == "optimal"
         assert solution.upper == pytest.approx(best, rel=1e-4)
+        given = sb.certify(program, solution.coef, solution.intercept)
+        assert 0.5 * best <= given.lower <= best
+        assert given.verify(X, y, **data).ok
     outliers = solution.outliers
     if outliers is None:
         return
@@ -83,6 +88,25 @@ def test_against_every_set_of_outliers(name: str) -> None:
     sizes = np.abs(found.residuals[found.values <= best * (1.0 + 1e-10)])
     assert np.all(sizes[:, np.isin(places, outliers.proved_out)] >= LOSS.c * (1.0 - 1e-9))
     assert np.all(sizes[:, np.isin(places, outliers.proved_in)] <= LOSS.c * (1.0 + 1e-9))
+
+
+@pytest.mark.parametrize("exact", [False, "auto", True])
+def test_awkward_programs(exact: Any) -> None:
+    """Ties, columns of zeros and of any size, few rows: bounds, and rows of all best models."""
+    for seed in seeds(6, f"rows {exact}"):
+        program = tiny(seed)
+        found = candidates(program)
+        solution = solve_program(program, exact=exact, node_limit=4)
+        best, c = min(found.best(), solution.upper), program.loss.parameters()["c"]
+        assert solution.lower <= best
+        assert program.objective(solution.coef, solution.intercept) <= solution.upper
+        if solution.outliers is not None:
+            places = np.arange(program.n) if program.data.kept is None else program.data.kept
+            sizes = np.abs(found.residuals[found.values <= best * (1.0 + 1e-10)])
+            slack = 1e-9 * (c + np.max(np.abs(program.y)))
+            out, inside = solution.outliers.proved_out, solution.outliers.proved_in
+            assert np.all(sizes[:, np.isin(places, out)] >= c - slack)
+            assert np.all(sizes[:, np.isin(places, inside)] <= c + slack)
 
 
 def test_rows_are_proved() -> None:

@@ -48,7 +48,9 @@ def test_together_as_alone(loss: str) -> None:
         supports = supports_of(program, 7, seed)
         rows = program.matrix.columns(np.arange(program.m)).T
         w, b = np.zeros((7, program.m)), np.full(7, program.null_intercept)
-        found = drafted(program, rows, program.ridges, supports, w, b, np.full(7, np.inf))
+        found = drafted(
+            program, rows.__getitem__, program.ridges, supports, w, b, np.full(7, np.inf)
+        )
         assert not np.any(np.isinf(found.value))
         for i, support in enumerate(supports):
             total += 1
@@ -77,7 +79,7 @@ def test_limits_are_kept() -> None:
     limit = float(np.median(best))
     start = np.zeros((len(supports), 2)), np.full(len(supports), program.null_intercept)
     limits = np.full(len(supports), limit)
-    found = drafted(program, X.T.copy(), program.ridges, supports, *start, limits)
+    found = drafted(program, X.T.__getitem__, program.ridges, supports, *start, limits)
     given_up = np.isinf(found.value)
     assert np.all(best[given_up] > limit)
     assert np.count_nonzero(given_up) >= len(supports) // 4
@@ -93,7 +95,9 @@ def test_columns_that_are_the_same_or_nothing() -> None:
         program = Program(X, y, loss=loss, k=6, ridge=1e-6, fit_intercept=True)
         support = [np.arange(6)]
         start = np.zeros((1, 6)), np.full(1, program.null_intercept)
-        found = drafted(program, X.T.copy(), program.ridges, support, *start, np.full(1, np.inf))
+        found = drafted(
+            program, X.T.__getitem__, program.ridges, support, *start, np.full(1, np.inf)
+        )
         alone = refit(program, support[0]).value
         assert np.isnan(found.value[0]) or found.value[0] == pytest.approx(alone, rel=1e-9)
         assert found.w[0, 4] == 0.0

@@ -873,7 +873,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "rows: forced features without a proof of convexity",
         "bounds/rows.py",
-        "if not self._proved(state, w, lent):",
+        "if not self._proved(state, w, b, lent):",
         "if False:",
         f"{ROWS}::test_bounds_hold_at_any_numbers",
         within="forced",
@@ -884,6 +884,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "self.least = np.where(self.doubt, -self.theta / (1.0 - self.theta), self.inlier * 1.0)",
         "self.least = np.where(self.doubt, -self.theta, self.inlier * 1.0)",
         f"{ROWS}::test_the_losses_of_rows",
+    ),
+    _of(
+        "rows: a tangent at an intercept that models have not",
+        "bounds/rows.py",
+        "if b != 0.0 and not self.program.fit_intercept:",
+        "if False:",
+        f"{ROWS}::test_what_cannot_be_lent_proves_nothing",
+        f"{ROW_TREE}::test_forged_trees_are_refused",
+    ),
+    _of(
+        "smooth rows: too little curvature is paid for",
+        "bounds/row_smooth.py",
+        "self.least, self._kappa = -kappa, kappa",
+        "self.least, self._kappa = -theta, kappa",
+        "bounds/test_row_smooth.py::test_parabolas_lie_below_the_loss",
     ),
     _of(
         "row tree: a leaf bounded at any node",

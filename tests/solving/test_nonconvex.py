@@ -119,8 +119,8 @@ def test_certificates_travel(loss: str, form: int, tmp_path: Path) -> None:
 
 
 def test_a_tampered_certificate_is_refused(tmp_path: Path) -> None:
-    X, y = problem("tukey", n=40)
-    solution = sb.solve(X, y, k=2, ridge=0.3, loss="tukey")
+    X, y = problem("ramp", n=40)
+    solution = sb.solve(X, y, k=2, ridge=0.3, loss="ramp")
     certificate = solution.certificate
     assert certificate.verify(X, y).ok
     assert certificate.boxes

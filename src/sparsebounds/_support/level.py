@@ -21,6 +21,9 @@ def level_of(y: Vector, offset: Vector | None) -> float:
     """The level of y, its middle entry; 0 where y, or the offset, spreads further."""
     if len(y) == 0:
         return 0.0
+    low, high = float(np.min(y)), float(np.max(y))
+    if high - low > 4.0 * NEAR * max(abs(low), abs(high)):
+        return 0.0
     middle = float(np.partition(y, len(y) // 2)[len(y) // 2])
     spread = np.max(np.abs(y - middle))
     if offset is not None:
@@ -30,6 +33,8 @@ def level_of(y: Vector, offset: Vector | None) -> float:
 
 def above(y: Vector, level: float) -> Vector:
     """y - level, which must be exact."""
+    if level == 0.0:
+        return y.view()
     rest: Vector = y - level
     back = rest - y
     # Knuth's two-sum: what the difference has lost.

@@ -16,13 +16,16 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 
 U = 2.0**-53
 """Unit roundoff of float64."""
 
 TINY = 2.0**-1074
 """The smallest positive float64."""
+
+FOLD = 1 << 14
+"""Terms that are summed side by side, where there are many more."""
 
 LONG = 4096
 """Arrays beyond this are worth a vectorised routine."""
@@ -63,8 +66,9 @@ def exact_sum(x: Vector) -> tuple[float, float]:
 
     Short sums by `fsum`. Long ones by halving: sums of pairs and their exact rounding errors
     (Knuth's two-sum), until few are left; the errors, 2^-53 of the terms, are summed plainly.
+    Very long ones are folded first, so that the work stays in the cache.
     """
-    errors, radius = 0.0, 0.0
+    x, errors, radius = _folded(x) if len(x) >= 4 * FOLD else (x, 0.0, 0.0)
     while len(x) > LONG:
         half = len(x) // 2
         a, b = x[:half], x[half : 2 * half]
@@ -77,6 +81,26 @@ def exact_sum(x: Vector) -> tuple[float, float]:
     total = math.fsum([*x.tolist(), errors])
     # The running sum of `errors` has at most 64 terms, covered by the widened gamma above.
     return total, up(radius + 2.0 * U * abs(total) + TINY) if total or radius else 0.0
+
+
+def _folded(x: Vector) -> tuple[Vector, float, float]:
+    """Fewer terms, a number and a radius: the sum of x is theirs and that number's, within it."""
+    blocks, errors, size = len(x) // FOLD, 0.0, 0.0
+    total, other, back, lost = x[:FOLD].copy(), *(np.empty(FOLD) for _ in range(3))
+    for i in range(1, blocks):
+        part = x[i * FOLD : (i + 1) * FOLD]
+        np.add(total, part, out=other)
+        np.subtract(other, total, out=back)
+        np.subtract(total, np.subtract(other, back, out=lost), out=lost)
+        lost += np.subtract(part, back, out=back)
+        errors += float(np.sum(lost))
+        size += float(np.sum(np.abs(lost, out=lost)))
+        total, other = other, total
+    return (
+        np.append(total, x[blocks * FOLD :]),
+        errors,
+        2.0 * gamma(FOLD + blocks + 64) * size,
+    )
 
 
 def sum_up(x: Vector) -> float:
@@ -95,19 +119,34 @@ def sum_up(x: Vector) -> float:
     return math.nan if np.any(np.isneginf(x)) else math.inf
 
 
-def gamma(n: int) -> float:
+@overload
+def gamma(n: int) -> float: ...
+@overload
+def gamma(n: Index) -> Vector: ...
+def gamma(n: Any) -> Any:
     """g_n = n u / (1 - n u), rounded up: the relative error bound of n roundings."""
     return up(up(n * U) / down(1.0 - n * U))
 
 
+def largest_of(x: Vector) -> float:
+    """The largest |x_i|; 0 where there is none."""
+    return max(float(np.max(x, initial=0.0)), -float(np.min(x, initial=0.0)))
+
+
 def norm_up(x: Vector) -> float:
     """A float at least the Euclidean norm of x; inf where that overflows."""
-    largest = float(np.max(np.abs(x), initial=0.0))
+    largest = largest_of(x)
     if largest == 0.0:
         return 0.0
     scaled = up(np.abs(x) / largest)
     with np.errstate(over="ignore"):
         return up(up(math.sqrt(sum_up(up(scaled * scaled)))) * largest)
+
+
+def length_up(x: Vector) -> float:
+    """`norm_up`, in less time where x is long: within 2 len(x) units in the last place."""
+    length = float(row_norms_up(x[None])[0]) if len(x) > LONG else math.inf
+    return length if math.isfinite(length) else norm_up(x)
 
 
 def row_norms_up(x: Vector) -> Vector:

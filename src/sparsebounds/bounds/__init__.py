@@ -44,8 +44,11 @@ from sparsebounds.bounds.lower import squares_up as squares_up
 from sparsebounds.bounds.many import NodeBounds as NodeBounds
 from sparsebounds.bounds.many import States as States
 from sparsebounds.bounds.many import node_bounds as node_bounds
+from sparsebounds.bounds.many import together as together
 from sparsebounds.bounds.minorant import Minorant as Minorant
 from sparsebounds.bounds.minorant import own_ridges as own_ridges
+from sparsebounds.bounds.minorant import posed_on as posed_on
+from sparsebounds.bounds.moments import Moments as Moments
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
@@ -53,6 +56,7 @@ from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Switches as Switches
+from sparsebounds.bounds.row_smooth import SmoothRowLoss as SmoothRowLoss
 from sparsebounds.bounds.rows import INSIDE as INSIDE
 from sparsebounds.bounds.rows import Outer as Outer
 from sparsebounds.bounds.rows import RowBounds as RowBounds
@@ -65,6 +69,7 @@ from sparsebounds.bounds.shapley_folkman import refined_nonzeros as refined_nonz
 from sparsebounds.bounds.shapley_folkman import rounding_rate as rounding_rate
 from sparsebounds.bounds.shapley_folkman import stated_excess as stated_excess
 from sparsebounds.bounds.shapley_folkman import stated_nonzeros as stated_nonzeros
+from sparsebounds.bounds.upper import claimed_objective as claimed_objective
 from sparsebounds.bounds.upper import null_up, objective_up
 from sparsebounds.bounds.upper import predicted as predicted
 from sparsebounds.program import Program

@@ -14,8 +14,9 @@ from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.linear import gram
-from sparsebounds._support.rounding import TINY, U, gamma, norm_up
+from sparsebounds._support.rounding import TINY, U, gamma, length_up
 from sparsebounds.bounds.many import MORE
+from sparsebounds.bounds.moments import Moments
 from sparsebounds.program import Program
 
 
@@ -34,11 +35,18 @@ class Curvature:
         weights: Vector | None = None,
     ) -> None:
         self.program = program
-        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
         self.weights = p = program.F.p if weights is None else weights
         self.whole = 1.0 if weights is None else float(np.sum(weights))
         """The sum of the weights."""
 
+        self._gram = gram
+        self._moments = None
+        if columns is None and weights is None and Moments.known(program):
+            self._moments = moments = Moments.of(program)
+            self._gram, self.power = moments.gram, moments.power
+            self.spread = np.maximum(np.diagonal(moments.gram), 0.0)
+            return
+        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
         self.rows = self.centred = np.ascontiguousarray(columns.T)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.power = np.square(self.rows) @ p
@@ -48,8 +56,6 @@ class Curvature:
                 self.centred = self.rows - (self.rows @ p / self.whole)[:, None]
             self.spread = np.square(self.centred) @ p
             """The diagonal of Q."""
-
-        self._gram = gram
 
     @staticmethod
     def known(program: Program) -> bool:
@@ -110,10 +116,19 @@ class Curvature:
             off = off + shift / self.whole
         kappa = 0.5 * float(p @ np.square(np.maximum(np.abs(rest) - wider * off, 0.0)))
         kappa *= 1.0 - wider * 4.0 * gamma(n + 16)
-        size, error = norm_up(np.sqrt(p) * rest) * MORE, norm_up(np.sqrt(p) * off) * MORE
-        slope: Vector = self.centred @ (p * rest)
+        root = np.sqrt(p)
+        size, error = length_up(root * rest) * MORE, length_up(root * off) * MORE
+        slope = self.centred @ (p * rest) if self._moments is None else self._moments.linear
         unsure = self.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
         return kappa, slope, wider * (unsure + 4.0 * U * np.abs(slope)) + TINY
+
+    def scores(self, a: Vector, live: Index) -> tuple[Vector, Vector]:
+        """X^T a for some of the features, and a bound of its rounding and that of a."""
+        matrix, n = self.program.matrix, self.program.n
+        size = matrix.norms[live] * length_up(a)
+        if self._moments is not None:
+            return matrix.scores(a)[live], matrix.score_radius(a)[live] + 8.0 * U * size
+        return self.rows[live] @ a, gamma(n + 8 + matrix.entry_roundings) * size
 
     def target(self) -> tuple[Vector, Vector]:
         """What Xw + b is compared with, and what that may be off by."""

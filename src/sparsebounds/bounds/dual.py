@@ -27,14 +27,22 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.derived import derived
-from sparsebounds._support.rounding import TINY, U, down, exact_products, exact_sum, norm_up, up
+from sparsebounds._support.rounding import (
+    TINY,
+    U,
+    down,
+    exact_products,
+    exact_sum,
+    largest_of,
+    length_up,
+    norm_up,
+    up,
+)
 from sparsebounds.bounds.intercept import intercept_bound
-from sparsebounds.bounds.upper import null_up, weighted_mean_up
+from sparsebounds.bounds.upper import WIDER as WIDER
+from sparsebounds.bounds.upper import null_up, row_parts, weighted_mean_up
 from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
-
-WIDER = 4.0
-"""Room for rounding that a claim leaves, in units of what a bound leaves."""
 
 GRAIN = 2.0**-46
 """What a claim leaves in addition, relative to its terms: last digits of everything else."""
@@ -85,7 +93,7 @@ def repair(program: Program, t: Vector) -> Vector:
         return t
     # Twice: the second round removes the rounding of the first.
     t = _balanced(program, _balanced(program, t))
-    if np.all(program.weights == program.weights[0]):
+    if program.data.equal is not None:
         return _exactly_balanced(t)
     # One entry with a fine grid of floats around it takes up most of what is left.
     i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
@@ -140,14 +148,19 @@ def dual_points_at(program: Program, t: Vector) -> Iterator[DualPoint]:
 def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> DualPoint:
     """The dual point at t; `inner` bounds the error of the inner products X^T (s t)."""
     conjugate, ceiling = charged_conjugate(program, t)
-    weighted = program.weights * t
+    radius = _radius(program, program.weights * t, scores, inner)
+    return DualPoint(t, conjugate, scores, radius, _reach(program, scores, radius), ceiling)
+
+
+def _radius(program: Program, weighted: Vector, scores: Vector, inner: Vector) -> Vector:
+    """A bound of the rounding error of scores; `inner` is that of the inner products alone."""
     underflow = program.n * TINY  # of the products s_i t_i
     least = down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
         # s_i t_i is rounded once, the quotient once and the mass once. All terms are >= 0: eight
         # roundings of their sum are a factor of at most 1 + 2^-49, and TINY each underflow.
         size = np.abs(scores)
-        radius = program.matrix.norms * up(up(2.0 * U * norm_up(weighted)) + underflow)
+        radius = program.matrix.norms * up(up(2.0 * U * length_up(weighted)) + underflow)
         radius += inner
         radius /= least
         radius += 4.0 * U * size
@@ -156,7 +169,7 @@ def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> Dua
         # An overflow on the way leaves even the sign unknown.
         if not np.all(np.isfinite(scores)):
             radius[~np.isfinite(scores)] = np.inf
-    return DualPoint(t, conjugate, scores, radius, _reach(program, scores, radius), ceiling)
+    return radius
 
 
 def _reach(program: Program, scores: Vector, radius: Vector) -> Vector:
@@ -175,7 +188,13 @@ def widened(program: Program, point: DualPoint, slip: Vector | None = None) -> D
     """
     conjugate, ceiling = charged_conjugate(program, point.t, WIDER, slip)
     with np.errstate(over="ignore", invalid="ignore"):
-        radius = WIDER * point.radius
+        if program.matrix.sparse:
+            # The claim holds for the same numbers in a dense matrix, too.
+            weighted = program.weights * point.t
+            elsewhere = program.matrix.radius_elsewhere(weighted)
+            radius = WIDER * _radius(program, weighted, point.scores, elsewhere)
+        else:
+            radius = WIDER * point.radius
         if slip is not None:
             moved = up(norm_up(program.weights * slip) / down(program.mass))
             radius = radius + program.matrix.norms * moved
@@ -197,7 +216,7 @@ def charged_conjugate(
     `wider` multiplies the room for rounding; `slip` bounds what t may be off by.
     """
     inside = np.array_equal(program.loss.clip(program.y, t), t)
-    if not inside or np.any(np.abs(t) > check.LARGEST):
+    if not inside or not largest_of(t) <= check.LARGEST:
         raise ValueError("The dual vector is outside the domain of the conjugate; repair it first.")
     conjugate, ceiling = conjugate_up(program, t, wider, slip), math.inf
     if program.box is not None:
@@ -232,17 +251,24 @@ def conjugate_up(
     With `slip`, at least that of every vector of the domain within slip_i of t_i: a convex function
     is largest at an end.
     """
-    loss, y = program.loss, program.y
-    ends = [t] if slip is None else [loss.clip(y, t - slip), loss.clip(y, t + slip)]
-    values = []
-    for end in ends:
-        with np.errstate(over="ignore", invalid="ignore"):
-            slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, end)) + wider * ULPS * TINY)
-            value = up(loss.conjugate(y, end) + slack)
-            if program.offset is not None:
-                value = up(value + up(-end * program.offset))
-        values.append(np.where(np.isnan(value), np.inf, value))
-    return weighted_mean_up(program, np.maximum.reduce(values))
+    worst = np.empty(program.n)
+    for rows in row_parts(program):
+        loss, y, own = program.loss, program.y[rows], t[rows]
+        ends = [own]
+        if slip is not None:
+            ends = [loss.clip(y, own - slip[rows]), loss.clip(y, own + slip[rows])]
+        values = []
+        for end in ends:
+            with np.errstate(over="ignore", invalid="ignore"):
+                # 2^-50 covers the roundings of the slack itself.
+                slack = loss.conjugate_terms(y, end) * (wider * ULPS * U * (1.0 + 2.0**-50))
+                slack += (wider * ULPS + 4.0) * TINY
+                value = up(loss.conjugate(y, end) + slack)
+                if program.offset is not None:
+                    value = up(value + up(-end * program.offset[rows]))
+            values.append(np.where(np.isnan(value), np.inf, value))
+        np.maximum.reduce(values, out=worst[rows])
+    return weighted_mean_up(program, worst)
 
 
 @derived
@@ -278,13 +304,14 @@ def _balanced(program: Program, t: Vector) -> Vector:
 
 def _exactly_balanced(t: Vector) -> Vector:
     """t on a grid of 50 bits, with a sum of exactly 0: towards 0, so inside the domain."""
-    largest = float(np.max(np.abs(t), initial=0.0))
+    largest = largest_of(t)
     if largest == 0.0:
         return t
     grid = 2.0 ** (math.frexp(largest)[1] - 50)
     if grid == 0.0:
         return np.zeros(len(t))
-    t = np.trunc(t / grid) * grid
+    t = np.trunc(t / grid)
+    t *= grid
     # The sum is a multiple of the grid, far below 2^53 of it, hence exact. What is left over is
     # taken from the largest entries of its sign, towards 0, which is exact as well.
     rest = exact_sum(t)[0]
@@ -298,7 +325,7 @@ def _exactly_balanced(t: Vector) -> Vector:
 
 def _imbalance(program: Program, t: Vector) -> float:
     """What `repair` may leave of sum_i s_i t_i: the last digit of the entry it moves last."""
-    if np.all(program.weights == program.weights[0]):
+    if program.data.equal is not None:
         return 0.0
     sizes = np.abs(program.weights * t)
     least = float(np.min(sizes[sizes > 0.0], initial=np.inf))
@@ -307,4 +334,8 @@ def _imbalance(program: Program, t: Vector) -> float:
 
 def _total(program: Program, t: Vector) -> tuple[float, float]:
     """sum_i s_i t_i and a bound of its rounding error."""
+    if (equal := program.data.equal) is not None:
+        total, radius = exact_sum(t)
+        whole = equal * total
+        return whole, up(up(equal * radius) + 2.0 * U * abs(whole)) if total or radius else 0.0
     return exact_sum(exact_products(program.weights, t))

@@ -133,11 +133,9 @@ class GramBounds:
         tilt = abs(float(program.F.p @ t)) + gamma(program.n + 8) * float(program.F.p @ np.abs(t))
         charge = (apart * sizes + 2.0 * abs(level) * tilt) * MORE
         conjugate = up(conjugate + self._wider * charge)
-        weighted = program.weights * t
-        scores = (self.curvature.rows[live] @ weighted) / program.mass
-        norms, length = program.matrix.norms[live], norm_up(weighted)
-        rounding = gamma(program.n + 8 + program.matrix.entry_roundings) * length / program.mass
-        radius = norms * rounding * MORE + self.curvature.lengths[live] * apart * MORE + TINY
+        scores, rounding = self.curvature.scores(program.weights * t, live)
+        scores, rounding = scores / program.mass, rounding / program.mass
+        radius = rounding * MORE + self.curvature.lengths[live] * apart * MORE + TINY
         return float(conjugate), ceiling, scores, radius
 
     def _convex(self, live: Index, d: Vector) -> bool:

@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 
-from sparsebounds._support.rounding import norm_up, up
+from sparsebounds._support.rounding import largest_of, norm_up, up
+from sparsebounds.bounds.upper import row_parts
 from sparsebounds.program import Program
 
 
@@ -25,12 +26,17 @@ def intercept_bound(program: Program, level: float, conjugate_at_zero: float) ->
         swing = up(norm_up(program.matrix.norms / np.sqrt(program.ridges)) * size)
     else:
         swing = up(norm_up(program.matrix.norms) * up(math.sqrt(program.ball)))
-    with np.errstate(over="ignore", divide="ignore"):
-        share = up(up(excess / program.F.p) * (1.0 + 1e-12))
-    lo, hi = program.loss.sublevel(program.y, share)
-    offset = np.zeros(program.n) if program.offset is None else program.offset
-    side = max(abs(float(np.max(lo - offset))), abs(float(np.min(hi - offset))))
+    y, offset, low, high, least = program.y, program.offset, -math.inf, math.inf, math.inf
+    for rows in row_parts(program):
+        with np.errstate(over="ignore", divide="ignore"):
+            share = up(up(excess / program.F.p[rows]) * (1.0 + 1e-12))
+        lo, hi = program.loss.sublevel(y[rows], share)
+        if offset is not None:
+            lo, hi = lo - offset[rows], hi - offset[rows]
+        low, high = max(low, float(np.max(lo))), min(high, float(np.min(hi)))
+        least = min(least, float(np.min(share)))
+    side = max(abs(low), abs(high))
     # Twice the bound, and 1e-12 of everything that entered it, cover all rounding above.
-    entered = np.max(np.abs(program.y)) + np.max(np.abs(offset)) + np.min(share) + 1.0
+    entered = largest_of(y) + (0.0 if offset is None else largest_of(offset)) + least + 1.0
     bound = 2.0 * (side + swing) + 1e-12 * float(entered)
     return bound if math.isfinite(bound) else math.inf

@@ -33,7 +33,19 @@ from sparsebounds.program import Program
 States = npt.NDArray[np.int8]
 """+1: in, -1: out, 0: open; one row per node, one number per feature. Always-in features are in."""
 
+TOGETHER = 1 << 22
+"""Numbers in one matrix of vectors, of all rows, for many nodes: 32 MiB."""
+
 MORE = 1.0 + 2.0**-40
+
+
+def together(program: Program, most: int) -> int:
+    """How many nodes to bound at a time, `most` at most: as memory for all rows allows.
+
+    Next to a tall matrix their vectors are to be few.
+    """
+    room = min(TOGETHER // program.n, program.m // 16 if program.matrix.tall else most)
+    return max(1, min(most, room))
 
 
 @dataclass(frozen=True)

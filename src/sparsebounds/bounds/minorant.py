@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,24 @@ from sparsebounds.program import Program
 def own_ridges(program: Program, eta: float) -> Vector:
     """The ridge of each feature; the multiplier of the ball, where there is one."""
     return program.ridges if program.ball is None else np.full(program.m, eta)
+
+
+def posed_on(program: Program, factor: Vector, target: Vector, **size: Any) -> Program:
+    """What a program asks of its features, asked of other rows, without an intercept.
+
+    `size` is a ridge or a ball.
+    """
+    problem = program.problem
+    return Program(
+        factor,
+        target,
+        k=problem.k,
+        l0=problem.l0,
+        positive=program.positive,
+        always=problem.always.tolist(),
+        never=problem.never.tolist(),
+        **size,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +91,7 @@ class Minorant:
 
     def program(self, reduced: Program) -> Program:
         """The small program in the place of `reduced`, the larger one on the same features."""
-        problem = reduced.problem
-        return Program(
-            self.factor,
-            self.target,
-            k=problem.k,
-            l0=problem.l0,
-            ridge=self.ridge,
-            positive=reduced.positive,
-            always=problem.always.tolist(),
-            never=problem.never.tolist(),
-        )
+        return posed_on(reduced, self.factor, self.target, ridge=self.ridge)
 
     def base(self, curvature: Curvature, *, claim: bool = False) -> float:
         """What is to be added to the small program's values; -inf where it is no minorant.

@@ -80,6 +80,12 @@ class Lent:
     middle: float = 0.0
     """Around this intercept."""
 
+    @classmethod
+    def stored(cls, theta: Vector, shares: Vector, eta: float, middle: float) -> Lent:
+        """In the digits that certificates have room for."""
+        few, fewer = (part.astype(np.float32).astype(np.float64) for part in (theta, shares))
+        return cls(few, fewer, eta, middle)
+
 
 class RowLoss:
     """The rows' losses at a node, l_i, as functions of the residuals."""
@@ -100,6 +106,11 @@ class RowLoss:
             self._far = np.where(self.doubt, c / root, np.where(self.inlier, np.inf, 0.0))
         self._high = np.where(below > 0, -c, np.where(above < 0, c, np.inf))
         self._low = np.where(above > 0, c, np.where(below < 0, -c, -np.inf))
+
+    @property
+    def bent(self) -> tuple[Vector, Vector]:
+        """Between which residuals a loss in doubt is replaced."""
+        return self._near, self._far
 
     @property
     def bend(self) -> Vector:

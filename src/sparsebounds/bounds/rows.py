@@ -31,7 +31,8 @@ from sparsebounds.bounds.lower import best_sum_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Switches
-from sparsebounds.losses import Truncated
+from sparsebounds.bounds.row_smooth import SmoothRowLoss
+from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
@@ -92,7 +93,7 @@ class RowBounds:
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        assert isinstance(program.loss, Truncated)
+        assert isinstance(program.loss, ResidualLoss)
         self.c = program.loss.c
         self.own = own_ridges(program, eta)
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
@@ -104,7 +105,9 @@ class RowBounds:
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
-        return isinstance(program.loss, Truncated) and program.matrix.elementwise
+        loss = program.loss
+        smooth = isinstance(loss, ResidualLoss) and math.isfinite(loss.dip)
+        return (smooth or isinstance(loss, Truncated)) and program.matrix.elementwise
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
@@ -113,8 +116,11 @@ class RowBounds:
         residuals: Vector = w[used] @ self.rows[used] + b - target
         return residuals
 
-    def loss(self, state: States, lent: Lent) -> RowLoss:
+    def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:
         """The rows' losses at a node."""
+        loss = self.program.loss
+        if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
+            return SmoothRowLoss(loss, lent.theta)
         return RowLoss(self.c, *self.switches.sides(state), lent.theta)
 
     def live(self, state: States) -> Index:
@@ -133,7 +139,7 @@ class RowBounds:
         above, below = self.switches.sides(state)
         if room < 0 or low > high or np.any((above > 0) & (below > 0)):
             return math.inf
-        if not self._proved(state, w, lent):
+        if not self._proved(state, w, b, lent):
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
@@ -148,7 +154,7 @@ class RowBounds:
         features = np.flatnonzero(state[: self.program.m] == 0)
         if room <= 0:
             return features, np.full(len(features), math.inf)
-        if not self._proved(state, w, lent):
+        if not self._proved(state, w, b, lent):
             return features, np.zeros(len(features))
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(state, w, b, lent)
@@ -157,9 +163,10 @@ class RowBounds:
             found = np.array([tangent.less(up(others + gain)) for gain in opened])
         return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
 
-    @staticmethod
-    def _sound(lent: Lent) -> bool:
+    def _sound(self, b: float, lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
+        if b != 0.0 and not self.program.fit_intercept:
+            return False
         inside = np.all((theta >= 0.0) & (theta < 1.0))
         lends = np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf
         return bool(inside and lends and math.isfinite(lent.middle))
@@ -232,7 +239,7 @@ class RowBounds:
         )
         unsure = (unsure + 2.0**-48 * abs(lean)) * max(abs(low - b), abs(high - b)) * MORE
         paid = -min(slope * (low - b), slope * (high - b))
-        lends = 0.5 * eta * (far * far - (b - middle) ** 2)
+        lends = 0.5 * eta * (far * far - (b - middle) * (b - middle))
         # Differences are rounded relative to their terms.
         reach = abs(low) + abs(high) + abs(middle) + abs(b)
         scale = eta * reach * reach + abs(slope) * reach
@@ -244,12 +251,12 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, state: States, w: Vector, lent: Lent) -> bool:
+    def _proved(self, state: States, w: Vector, b: float, lent: Lent) -> bool:
         """Whether H is proved convex at a node along the features left and those of w.
 
         Deciding about rows only adds curvature: one proof serves the nodes below it.
         """
-        if not self._sound(lent):
+        if not self._sound(b, lent):
             return False
         span: Mask = w != 0.0
         span[self.live(state)] = True
@@ -259,7 +266,11 @@ class RowBounds:
             if np.all((before == rows) | (before == 0)) and not np.any(span & ~wider):
                 return True
         with np.errstate(over="ignore", invalid="ignore"):
-            sound = self._factors(state, lent, np.flatnonzero(span))
+            # With all rows in doubt there is less curvature, but also less rounding of large rows.
+            blank = np.zeros_like(state)
+            blank[: self.program.m] = state[: self.program.m]
+            features = np.flatnonzero(span)
+            sound = any(self._factors(one, lent, features) for one in (state, blank))
         if sound:
             self._convex[id(lent)] = lent, rows, span
         return sound

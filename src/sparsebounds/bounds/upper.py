@@ -7,18 +7,37 @@ one at most its `rise` above that.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import TINY, U, down, sum_up, up
-from sparsebounds.losses import ULPS
+from sparsebounds.losses import ULPS, Envelope
 from sparsebounds.program import Program
+
+ROWS = 1 << 14
+"""Rows that are evaluated together."""
+
+WIDER = 4.0
+"""Room for rounding that a claim leaves, in units of what a bound leaves."""
+
+
+def row_parts(program: Program) -> list[slice]:
+    """Rows that are evaluated together: as many as stay in the cache.
+
+    All of them where the loss has numbers of its own for every row.
+    """
+    n = program.n
+    most = n if isinstance(program.loss, Envelope) else ROWS
+    return [slice(top, min(n, top + most)) for top in range(0, n, most)]
 
 
 def weighted_mean_up(program: Program, values: Vector) -> float:
     """A float at least sum_i s_i values_i / sum(s), for floats `values`."""
+    if program.data.equal is not None:
+        return up(sum_up(values) / program.n)
     with np.errstate(over="ignore"):
         total = sum_up(up(program.weights * values))
     return up(total / (down(program.mass) if total >= 0 else up(program.mass)))
@@ -40,14 +59,17 @@ def objective_up(
     if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
     support = np.flatnonzero(w)
+    loss_up = np.empty(program.n)
     with np.errstate(over="ignore", invalid="ignore"):
-        z, radius = predicted(program, w, b, columns)
-        radius = wider * radius
-        ends = (down(z - radius), up(z + radius))
-        loss_up = np.maximum(*(_value_up(program, end, wider) for end in ends))
-        if not program.loss.convex:
-            loss_up = up(loss_up + up(program.loss.rise(program.y, up(ends[1] - ends[0]))))
-        value = weighted_mean_up(program, np.where(np.isnan(loss_up), np.inf, loss_up))
+        for rows, z, radius in _predicted(program, w, b, columns):
+            radius = wider * radius
+            ends = (down(z - radius), up(z + radius))
+            largest = np.maximum(*(_value_up(program, rows, end, wider) for end in ends))
+            if not program.loss.convex:
+                rise = program.loss.rise(program.y[rows], up(ends[1] - ends[0]))
+                largest = up(largest + up(rise))
+            loss_up[rows] = np.where(np.isnan(largest), np.inf, largest)
+        value = weighted_mean_up(program, loss_up)
     charged = support[program.free[support]]
     value = up(value + sum_up(program.prices[charged]))
     if program.ball is None:
@@ -56,17 +78,43 @@ def objective_up(
     return float(value if wider == 1.0 else up(value + 2.0**-50 * abs(value)))
 
 
+def claimed_objective(program: Program, w: Vector, b: float) -> float:
+    """`objective_up` at WIDER, which a certificate claims; computed once for a model."""
+    support = np.flatnonzero(w)
+    return _claimed(program, support.tobytes(), w[support].tobytes(), b)
+
+
+@derived
+def _claimed(program: Program, support: bytes, values: bytes, b: float) -> float:
+    w = np.zeros(program.m)
+    w[np.frombuffer(support, dtype=np.int64)] = np.frombuffer(values)
+    return objective_up(program, w, b, wider=WIDER)
+
+
 def predicted(
     program: Program, w: Vector, b: float, columns: Vector | None = None
 ) -> tuple[Vector, Vector]:
     """Xw + b and the offset, and a bound of their rounding; `columns` as in `objective_up`."""
-    support = np.flatnonzero(w)
-    z, radius = program.matrix.image(support, w[support], columns)
-    for shift in (b, program.offset):
-        if shift is not None:
-            z = z + shift
-            radius = up(radius + 2.0 * U * np.abs(z))
+    z, radius = np.empty(program.n), np.empty(program.n)
+    for rows, *found in _predicted(program, w, b, columns):
+        z[rows], radius[rows] = found
     return z, radius
+
+
+def _predicted(
+    program: Program, w: Vector, b: float, columns: Vector | None
+) -> Iterator[tuple[slice, Vector, Vector]]:
+    """(rows, `predicted` there), block by block."""
+    support, matrix = np.flatnonzero(w), program.matrix
+    blocks = matrix.image_blocks(support, w[support], columns)
+    if isinstance(program.loss, Envelope):  # it has numbers of its own for every row
+        blocks = iter([(slice(0, program.n), *matrix.image(support, w[support], columns))])
+    for rows, z, radius in blocks:
+        for shift in (b, None if program.offset is None else program.offset[rows]):
+            if shift is not None:
+                z = z + shift
+                radius = up(radius + 2.0 * U * np.abs(z))
+        yield rows, z, radius
 
 
 @derived
@@ -75,9 +123,10 @@ def null_up(program: Program) -> float:
     return objective_up(program, np.zeros(program.m), program.null_intercept)
 
 
-def _value_up(program: Program, z: Vector, wider: float) -> Vector:
-    loss, y = program.loss, program.y
-    terms: Vector = loss.value_terms(y, z)
-    slack = up(wider * ULPS * U * terms) + wider * ULPS * TINY
-    value: Vector = loss.value(y, z)
-    return up(value + up(slack))
+def _value_up(program: Program, rows: slice, z: Vector, wider: float) -> Vector:
+    loss, y = program.loss, program.y[rows]
+    # 2^-50 covers the roundings of the slack itself.
+    value: Vector = loss.value_terms(y, z) * (wider * ULPS * U * (1.0 + 2.0**-50))
+    value += (wider * ULPS + 4.0) * TINY
+    value += loss.value(y, z)
+    return up(value)

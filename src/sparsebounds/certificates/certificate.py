@@ -31,9 +31,9 @@ from sparsebounds.bounds import (
     Node,
     bound_at,
     claim_at,
+    claimed_objective,
     dual_point_at,
     enclosed,
-    objective_up,
     widened,
 )
 from sparsebounds.certificates.row_tree import RowTree, row_tree_bound
@@ -118,7 +118,7 @@ class Certificate:
         claim (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over
         X for each dual vector.
         """
-        support, upper = np.flatnonzero(w), objective_up(program, w, b, wider=WIDER)
+        support, upper = np.flatnonzero(w), claimed_objective(program, w, b)
         if lower is None and tree is not None:
             lower = tree_bound(program, tree, claim=True)
         if lower is None and rows is not None:

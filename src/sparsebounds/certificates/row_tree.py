@@ -116,10 +116,11 @@ def row_tree_bound(
     with a clause, where it is no proof. With `claim`, what a certificate may claim.
     """
     if not RowBounds.known(program):
-        raise TreeError("a tree over rows is for the truncated loss")
+        raise TreeError("a tree over rows is for robust losses")
     if not np.array_equal(tree.kept, np.flatnonzero(~program.never)):
         raise TreeError("the features the tree decides about are not those of the problem")
-    if np.any(np.diff(tree.cuts) <= 0.0) or (program.ball is None) != (tree.eta == 0.0):
+    ascending = np.all(np.isfinite(tree.cuts)) and np.all(np.diff(tree.cuts) > 0.0)
+    if not ascending or (program.ball is None) != (tree.eta == 0.0):
         raise TreeError("its cuts do not ascend, or its multiplier is not that of a ball")
     if not program.fit_intercept and np.any(tree.intercept):
         raise TreeError("a point has an intercept that the problem does not have")

@@ -33,9 +33,11 @@ from sparsebounds.bounds import (
     forced_claims,
     node_bounds,
     repair,
+    together,
     widened,
 )
 from sparsebounds.losses import ULPS
+from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 
 MOST_TRIED = 4e6
@@ -241,7 +243,7 @@ def tree_bound(
             raise TreeError("its minorant is not proved to lie below the problem")
         removal = min(removal, tree.minorant.level)
         reduced = tree.minorant.program(reduced)
-    columns = reduced.matrix.columns(np.arange(reduced.m))
+    columns = reduced.matrix.gathered(np.arange(reduced.m))
     return min(removal, based(base, nodes_bound(reduced, columns, tree, proved, claim=claim)))
 
 
@@ -271,12 +273,12 @@ def removal_bound(
 
 
 def nodes_bound(
-    reduced: Program, columns: Vector, tree: Tree, proved: Mapping[int, float], *, claim: bool
+    reduced: Program, columns: Matrix, tree: Tree, proved: Mapping[int, float], *, claim: bool
 ) -> float:
     """The bound over the others: on the program of the features kept, whose columns are given."""
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
     tried = set(tree.exhausted.tolist())
-    curvature = Curvature(reduced, columns) if left or tried - proved.keys() else None
+    curvature = Curvature(reduced) if left or tried - proved.keys() else None
     shifted = exhaustion = None
     if curvature is not None:
         curvature.expect(sum(len(shift.diagonal) ** 2 for shift in left))
@@ -319,16 +321,16 @@ def nodes_bound(
             found = min(found, lower) if leaf else found
         return found
 
-    lower, batch = np.inf, []
+    lower, batch, most = np.inf, [], together(reduced, BATCH)
     for visit in tree.nodes(reduced):
         if visit.leaf or len(visit.fixed):
             batch.append(visit)
-        if len(batch) == BATCH:
+        if len(batch) == most:
             lower, batch = min(lower, least(batch)), []
     return min(lower, least(batch)) if batch else lower
 
 
-def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vector:
+def dual_vectors(program: Program, columns: Matrix, w: Vector, b: Vector) -> Vector:
     """The dual vector per sample at every row of w: F'(Xw + b), repaired."""
     t = _gradients(program, _predictions(program, columns, w, b))
     if program.fit_intercept:
@@ -336,7 +338,7 @@ def dual_vectors(program: Program, columns: Vector, w: Vector, b: Vector) -> Vec
     return repair(program, t)
 
 
-def dual_slips(program: Program, columns: Vector, w: Vector, b: Vector, t: Vector) -> Vector:
+def dual_slips(program: Program, columns: Matrix, w: Vector, b: Vector, t: Vector) -> Vector:
     """Bounds of what `dual_vectors` elsewhere may differ by from these, t, entry by entry.
 
     Predictions depend on the order of their sums, the gradient follows them, and repairing it for
@@ -365,12 +367,11 @@ def dual_slips(program: Program, columns: Vector, w: Vector, b: Vector, t: Vecto
 def _last_moves(program: Program, t: Vector) -> Vector:
     """How far the last steps of `repair` may move entries: one takes up what is left of the sum."""
     size, weights = np.abs(t), program.weights
-    if np.all(weights == weights[0]):
+    if program.data.equal is not None:
         most = np.max(size, axis=1, keepdims=True)
         grid = 2.0**-49 * most
         taken = np.where(size >= most - 4.0 * program.n * grid, 2.0 * program.n * grid, 0.0)
-        moves: Vector = 4.0 * grid + taken
-        return moves
+        return np.asarray(4.0 * grid + taken)
     parts = size * weights
     left = 64.0 * U * np.sum(parts, axis=1, keepdims=True)
     least = np.min(np.where(parts > 0.0, parts, np.inf), axis=1, keepdims=True)
@@ -379,14 +380,17 @@ def _last_moves(program: Program, t: Vector) -> Vector:
 
 def _predictions(
     program: Program,
-    columns: Vector,
+    columns: Matrix,
     w: Vector,
     b: Vector,
     size: Callable[[Vector], Vector] = np.asarray,
 ) -> Vector:
     """Xw + b and the offset, for every row of w; with `size` np.abs, their terms' magnitudes."""
     used = np.flatnonzero(np.any(w != 0.0, axis=0))
-    z: Vector = size(w[:, used]) @ size(columns[:, used]).T + size(b)[:, None]
+    some, z = size(w[:, used]), np.empty((len(w), program.n))
+    for rows, block in columns.row_blocks(used):
+        np.matmul(some, size(block).T, out=z[:, rows])
+    z += size(b)[:, None]
     return z if program.offset is None else z + size(program.offset)
 
 

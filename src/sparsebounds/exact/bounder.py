@@ -13,7 +13,7 @@ from sparsebounds.bounds import NodeBounds, States, Tried, node_bounds
 from sparsebounds.certificates import Shift, dual_vectors
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
-from sparsebounds.relaxation import smooth_part
+from sparsebounds.relaxation import smooth_part, tall_part
 
 SETTLED = 0.1
 """A node that stays open is solved until its own gap is this part of what is left to prove."""
@@ -74,15 +74,19 @@ class Bounder(ABC):
     def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
         """TimeUp where that would not end before the `deadline`, as for what is asked later."""
         self.program, self.deadline = program, deadline
-        self.smooth = smooth_part(program)
-        self.columns = program.matrix.columns(np.arange(program.m))
-        self.smooth.reserve(program.m)
-        width = max(LEAST_WIDTH, PIECE // (program.n * program.m))
-        for at in range(0, program.m, width):
-            columns = self.columns[:, at : at + width]
-            deadline.require(product=self.smooth.price(program.m - at))
-            with deadline.timed("product", self.smooth.price(columns.shape[1])):
-                self.smooth.add(columns)
+        every = np.arange(program.m)
+        self.columns = program.matrix.gathered(every)
+        if program.matrix.tall:
+            self.smooth = tall_part(program)
+        else:
+            self.smooth = smooth_part(program)
+            self.smooth.reserve(program.m)
+            width = max(LEAST_WIDTH, PIECE // (program.n * program.m))
+            for at in range(0, program.m, width):
+                columns = self.columns.columns(every[at : at + width])
+                deadline.require(product=self.smooth.price(program.m - at))
+                with deadline.timed("product", self.smooth.price(columns.shape[1])):
+                    self.smooth.add(columns)
         self.scale = max(abs(program.null), 1e-300)
         self.price = price
         """What a feature costs, about: the unit of what a split gains."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline, TimeUp
-from sparsebounds.bounds import States
+from sparsebounds.bounds import States, together
 from sparsebounds.exact.bounder import Bounded, Bounder
 from sparsebounds.exact.frontier import Frontier
 from sparsebounds.exact.record import Record
@@ -130,7 +130,7 @@ class BranchAndBound(ABC):
 
     def _choice(self, nodes: Bounded, places: Index) -> Index:
         """The nodes to split: those of least bound, or the newest where memory is short."""
-        size = min(BATCH, len(places))
+        size = min(together(self.program, BATCH), len(places))
         key = -places if nodes.bytes > MEMORY else nodes.lower
         return np.argpartition(key, size - 1)[:size]
 

@@ -191,7 +191,7 @@ class Enumeration(BranchAndBound):
     def _own_bound(self, model: Model, state: States) -> float:
         """The bound of a support at the dual vector of its own model."""
         used, part = model.support, self.part
-        columns, b = part.matrix.columns(used), np.array([model.b])
+        columns, b = part.matrix.gathered(used), np.array([model.b])
         t = dual_vectors(part, columns, model.w[None, used], b)
         return float(node_bounds(part, t, state[None]).lower[0])
 

@@ -110,7 +110,8 @@ class Reduction:
         """
         found = cls(whole, whole.restricted(kept), kept, removal)
         curved = Curvature.known(whole) and whole.ball is None
-        if not curved or not has_room(whole, len(kept)) or few(whole, kept):
+        tried = few(whole, kept) and not whole.matrix.tall
+        if not curved or not has_room(whole, len(kept)) or tried:
             return found
         curvature = Curvature(found.part)
         if not np.all(np.isfinite(curvature.gram)) or not np.isin(model.support, kept).all():

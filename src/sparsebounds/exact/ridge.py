@@ -43,7 +43,7 @@ class RidgeBounder(Bounder):
     def __init__(self, program: Program, price: float, deadline: Deadline = NEVER) -> None:
         super().__init__(program, price, deadline)
         gram = self.smooth.gram if isinstance(self.smooth, GramPart) else None
-        curvature = None if gram is None else Curvature(program, self.columns, gram)
+        curvature = None if gram is None else Curvature(program, gram=gram)
         self.diagonals = DiagonalSearch(program, curvature)
         self._exhaustion = None if curvature is None else Exhaustion(curvature, claim=True)
         self._h = h = program.penalty()

@@ -22,6 +22,7 @@ from sparsebounds.relaxation import (
     GramPart,
     Relaxation,
     best_diagonal,
+    compressed,
     minorant_at,
     newton,
     region_at,
@@ -84,7 +85,7 @@ def root_proof(
     if (few(program, kept) and not alone) or not _affordable(program, len(kept), 1.0, deadline):
         return None
     part = program.restricted(kept)
-    smooth = _gram_part(part)
+    smooth = _gram_part(compressed(part) or part)
     curvature = Curvature(part, gram=smooth.gram)
     eta = None if program.ball is None else relaxed.eta
     if eta is not None and not eta > INACTIVE * float(np.max(curvature.spread, initial=0.0)):
@@ -193,7 +194,7 @@ def _proof(
     minorant = replace(minorant, region=region)
     tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
     base = minorant.base(curvature, claim=True)
-    columns = small.matrix.columns(np.arange(small.m))
+    columns = small.matrix.gathered(np.arange(small.m))
     removal = removal_bound(program, tree, claim=True, point=relaxed.point)
     inner = based(base, nodes_bound(small, columns, tree, {}, claim=True))
     return RootProof(tree, min(removal, minorant.level, inner), inner)

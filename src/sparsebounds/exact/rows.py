@@ -18,18 +18,18 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import WIDER, RowBounds, States, Switches, objective_up, outer_range
+from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_order import obeys, promising_rows, undecided_features
+from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
-from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Node, best_shares, relaxed_node
 
-ROOT_STEPS, DIVIDED_STEPS, STEPS = 30, 4, 8
-"""Steps towards the best shares: at the root, in its ranges of the intercept, at other nodes."""
+ROOT_STEPS, STEPS = 30, 8
+"""Steps towards the best shares: at the root, at other nodes."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -48,9 +48,6 @@ ROUNDS = 8
 
 STRICT = 1e-9
 """What a bound must exceed the best value by, relatively, to rule out best models."""
-
-NARROW = 0.25
-"""Half the narrowest range of the intercept, in units of c; further ones double."""
 
 
 class RowSearch:
@@ -76,7 +73,7 @@ class RowSearch:
         self.eta = 0.0 if program.ball is None else eta
         level = objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT)
         outer = outer_range(program, level, boxes, claim=True)
-        cuts = self._cuts(*outer[0]) if program.fit_intercept else np.zeros(0)
+        cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.record, self.nodes, self.work = Record(), 0, 0.0
@@ -97,10 +94,14 @@ class RowSearch:
         return self.incumbent.value - 0.99 * self.tol * self.whole.size(self.incumbent.value)
 
     @property
+    def beyond(self) -> float:
+        """No best model has a bound of at least this."""
+        return self.incumbent.value + STRICT * abs(self.incumbent.value)
+
+    @property
     def goal(self) -> float:
         """A bound of at least this decides something: for every best model, at the root."""
-        upper = self.incumbent.value
-        return upper + STRICT * abs(upper) if self.strict else self.cutoff
+        return self.beyond if self.strict else self.cutoff
 
     @property
     def lower(self) -> float:
@@ -117,29 +118,34 @@ class RowSearch:
         """Bound the root."""
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
-        root = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT_STEPS)
-        if root is not None:
-            self._push(0, root)
-            if self.open and len(self.bounds.switches.cuts):
+        w, b = self.incumbent.w, self.incumbent.b
+        if len(self.bounds.switches.cuts):
+            # The whole range lends next to nothing.
+            nothing = Lent(np.zeros(self.program.n), np.zeros(self.program.m))
+            self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
+            if self.open:
                 self._divide()
+        elif (root := self._bounded(state, w, b, ROOT_STEPS)) is not None:
+            self._push(0, root)
 
     def _divide(self) -> None:
-        """Split the root into ranges of the intercept: a smaller one lends more."""
-        switches, middle = self.bounds.switches, self.incumbent.b
+        """Split the root into ranges of the intercept: a smaller one lends more.
+
+        The range of the best model is the hardest, as a rule; others need not be bounded better.
+        """
         _, _, place, node = self.open[0]
-        left, right = np.flatnonzero(switches.cuts < middle), np.flatnonzero(switches.cuts > middle)
-        chain = [(int(cut), -1) for cut in left] + [(int(cut), 1) for cut in right[::-1]]
-        state, ways = node.state, []
-        for cut, side in chain:
-            aside, state = state.copy(), state.copy()
-            aside[switches.cut(cut)], state[switches.cut(cut)] = side, -side
-            ways.append(self._improved(part_of(node, aside), DIVIDED_STEPS))
-        ways.append(self._improved(part_of(node, state), DIVIDED_STEPS))
-        places = tuple(switches.cut(cut) for cut, _ in chain)
-        choice = Choice(places, tuple(side for _, side in chain), tuple(ways))
+        chain, states = ranges(self.bounds.switches, node.state, self.incumbent.b)
+        inner = self._improved(part_of(node, states[-1]), ROOT_STEPS)
+        goal, asides = min(inner.lower, self.goal), []
+        for state in states[:-1]:
+            aside = part_of(node, state) if self._stop() else moved(self.bounds, inner, state)
+            self.work += aside.work
+            asides.append(self._improved(aside, STEPS, goal))
+        switches, sides = zip(*chain, strict=True)
+        choice = Choice(switches, sides, (*asides, inner))
         with self.record.whole(self.open):
             heapq.heappop(self.open)
-            self._push(self._apply(place, choice), ways[-1])
+            self._push(self._apply(place, choice), inner)
 
     def run(
         self,
@@ -179,9 +185,10 @@ class RowSearch:
 
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
-        most = self.incumbent.value + STRICT * abs(self.incumbent.value)
         nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
-        left = [self.bounds.switches.sides(node.state) for node in nodes if node.lower < most]
+        left = [
+            self.bounds.switches.sides(node.state) for node in nodes if node.lower < self.beyond
+        ]
         if left:
             inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
             outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
@@ -203,27 +210,18 @@ class RowSearch:
         w[self.kept] = self.incumbent.w
         return replace(self.incumbent, w=w)
 
-    def _cuts(self, low: float, high: float) -> Vector:
-        """Intercepts to split at: around that of the best model, at distances that double."""
-        assert isinstance(self.program.loss, Truncated)
-        middle, step, cuts = self.incumbent.b, NARROW * self.program.loss.c, []
-        while middle - step > low or middle + step < high:
-            cuts += [cut for cut in (middle - step, middle + step) if low < cut < high]
-            step *= 2.0
-        return np.unique(np.array(cuts))
-
-    def _bounded(self, state: States, w: Vector, b: float, steps: int) -> Node | None:
-        """A node at nearly its best shares."""
-        low, high = self.bounds.switches.range(state, self.bounds.outer[0])
-        half, eta = 0.5 * (high - low), 0.0
+    def _bounded(
+        self, state: States, w: Vector, b: float, steps: int, goal: float | None = None
+    ) -> Node | None:
+        """A node at nearly its best shares; a bound of `goal` is enough."""
+        half, eta = half_range(self.bounds, state), 0.0
         if self.program.fit_intercept and half > 0.0:
             upper = self.incumbent.value
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        found = best_shares(
-            self.bounds, state, w, b, eta, steps=steps, goal=self.goal, stop=self._stop
-        )
+        goal = self.beyond if goal is None else goal
+        found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=goal, stop=self._stop)
         self.work += 0.0 if found is None else found.work
         return found
 
@@ -320,11 +318,13 @@ class RowSearch:
             state = outside
         return state, decided
 
-    def _improved(self, way: Node, steps: int = STEPS, *, again: bool = False) -> Node:
-        """A node at better shares, unless it is closed."""
-        if way.lower >= self.goal or self._stop():
+    def _improved(
+        self, way: Node, steps: int = STEPS, goal: float | None = None, *, again: bool = False
+    ) -> Node:
+        """A node at better shares, unless its bound is enough."""
+        if way.lower >= (self.goal if goal is None else goal) or self._stop():
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, steps)]
+        found = [way, self._bounded(way.state, way.w, way.b, steps, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)

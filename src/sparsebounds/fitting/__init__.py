@@ -10,6 +10,7 @@ from sparsebounds.fitting.refit import (
     evaluated,
     inside_ball,
     local_refit,
+    on_all_rows,
     refit,
     without_budget,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "evaluated",
     "inside_ball",
     "local_refit",
+    "on_all_rows",
     "padded",
     "refit",
     "without_budget",

@@ -14,7 +14,7 @@ that are separable under a tiny ridge) is left to `refit` as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,14 +58,14 @@ class Drafted:
 @np.errstate(all="ignore")
 def drafted(
     program: Program,
-    rows: Vector,
+    rows: Callable[[Index], Vector],
     ridges: Vector,
     supports: Sequence[Index],
     w: Vector,
     b: Vector,
     limit: Vector,
 ) -> Drafted:
-    """The best coefficients on supports, which are places in `rows` (one column of X each).
+    """The best coefficients on supports, which are places that `rows` has columns of X for.
 
     Steps start from the rows of w, zeros after each support's last feature, and from b; `limit` has
     a number per support.
@@ -85,7 +85,7 @@ def drafted(
         )
     places, real = padded(supports, most)
     own = np.where(real, ridges[places], 1.0)
-    A = rows[places]
+    A = rows(places)
     A[~real] = 0.0
     batch = _Batch(program, A, own, w, b)
     return batch.run(limit)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from sparsebounds.bounds import objective_up
 from sparsebounds.fitting.local import default_starts, descent
 from sparsebounds.penalties import KRidge
 from sparsebounds.program import Program
-from sparsebounds.relaxation import newton, smooth_part, solve_ball
+from sparsebounds.relaxation import compressed, intercept_at, newton, smooth_part, solve_ball
 
 ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""
@@ -63,6 +63,9 @@ def refit(
     `columns` are program.matrix.columns(support) where they are at hand; `near` is a model to
     start from (ridge forms).
     """
+    small = None if columns is not None else compressed(program)
+    if small is not None:
+        return on_all_rows(program, refit(small, support, near=near))
     extra = np.setdiff1d(np.flatnonzero(program.always), support)
     if columns is None or len(extra):
         support = np.union1d(support, extra).astype(np.int64)
@@ -102,6 +105,15 @@ def refit(
         )
         point, eta = found.primal.point, found.eta
     return _model(program, support, columns, point.w, point.b, eta)
+
+
+def on_all_rows(program: Program, model: Model) -> Model:
+    """A model of the small program in the place of a tall one, as a model of that."""
+    w, b = model.w, intercept_at(program, model.w)
+    if program.ball is None:
+        # To the user's units and back: then `as_returned` has nothing to change.
+        w, b = program.to_program(*program.to_user(w, b))
+    return replace(model, w=w, b=b, value=objective_up(program, w, b))
 
 
 def local_refit(

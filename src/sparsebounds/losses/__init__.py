@@ -17,7 +17,7 @@ from sparsebounds.losses.nonconvex import NonConvexLoss
 from sparsebounds.losses.phase import Amplitude, Quartic
 from sparsebounds.losses.poisson import Poisson
 from sparsebounds.losses.quadratic import Huber, Squared, SquaredHinge
-from sparsebounds.losses.residual import ResidualLoss
+from sparsebounds.losses.residual import ResidualLoss as ResidualLoss
 from sparsebounds.losses.robust import Cauchy, GemanMcClure, Truncated, Tukey, Welsch
 
 REGISTRY: dict[str, type[Loss]] = {

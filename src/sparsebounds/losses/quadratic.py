@@ -56,6 +56,9 @@ class Squared(QuadraticLoss):
     def domain(self, y: Array) -> tuple[Array, Array]:
         return full_like(y, -float("inf")), full_like(y, float("inf"))
 
+    def clip(self, y: Array, b: Array) -> Array:
+        return b
+
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         radius = namespace(y, excess).sqrt(2.0 * excess)
         return y - radius, y + radius

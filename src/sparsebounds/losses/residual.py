@@ -40,6 +40,9 @@ class ResidualLoss(CoreLoss):
     tops: ClassVar[float] = 0.0
     """It is bounded by c^2/tops; 0: by nothing."""
 
+    dip: ClassVar[float] = math.nan
+    """Where its curvature is least, over c: it falls up to there and rises beyond. NaN: unknown."""
+
     @property
     def turn(self) -> float:
         """The residual at which the loss turns from convex to concave."""

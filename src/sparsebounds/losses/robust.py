@@ -58,6 +58,7 @@ class Tukey(ResidualLoss):
 
     name: ClassVar[str] = "tukey"
     turns: ClassVar[float] = math.sqrt(5.0)
+    dip: ClassVar[float] = math.sqrt(0.6)
     tops: ClassVar[float] = 6.0
 
     def at(self, r: Any) -> Any:
@@ -92,6 +93,7 @@ class GemanMcClure(ResidualLoss):
 
     name: ClassVar[str] = "geman_mcclure"
     turns: ClassVar[float] = math.sqrt(3.0)
+    dip: ClassVar[float] = 1.0
     tops: ClassVar[float] = 2.0
 
     def at(self, r: Any) -> Any:
@@ -120,6 +122,7 @@ class Welsch(ResidualLoss):
 
     name: ClassVar[str] = "welsch"
     turns: ClassVar[float] = math.sqrt(2.0)
+    dip: ClassVar[float] = math.sqrt(1.5)
     tops: ClassVar[float] = 2.0
 
     def at(self, r: Any) -> Any:
@@ -144,6 +147,7 @@ class Cauchy(ResidualLoss):
 
     name: ClassVar[str] = "cauchy"
     turns: ClassVar[float] = 1.0
+    dip: ClassVar[float] = math.sqrt(3.0)
 
     def at(self, r: Any) -> Any:
         return 0.5 * self.c**2 * np.log1p((r / self.c) ** 2)

@@ -15,9 +15,10 @@ import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Mask, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.rounding import TINY, gamma, norm_up, row_norms_up, up
+from sparsebounds._support.rounding import TINY, gamma, length_up, row_norms_up, up
 from sparsebounds.matrices.bits import Bits, seeded
 from sparsebounds.matrices.largest import RowSums, RowTerms
+from sparsebounds.matrices.scratch import Scratch
 
 PART = 1 << 22
 """Entries of X in a block of columns: 32 MiB in float64."""
@@ -44,6 +45,12 @@ class Matrix(ABC):
 
     sparse: bool = False
     """Whether zeros are not stored, so that a dense block of columns is a waste."""
+
+    tall: bool = False
+    """Whether rows are so many next to the columns that copies of these are a waste."""
+
+    thin: bool = False
+    """Whether columns are better kept sparse: in products, their zeros save more than they cost."""
 
     by_columns: bool = True
     """Whether a few columns are read for their share of a pass, rather than for a pass."""
@@ -91,7 +98,11 @@ class Matrix(ABC):
 
     def score_radius(self, a: Vector) -> Vector:
         """A bound of |scores(a) - X^T a|, elementwise: that of inner products in any order."""
-        return inner_product_radii(self.shape[0], self.norms, norm_up(a))
+        return inner_product_radii(self.shape[0], self.norms, length_up(a))
+
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        """`score_radius` of a storage that knows of no zeros."""
+        return self.score_radius(a)
 
     def scores_many(self, a: Vector) -> Vector:
         """`scores` for every row of a."""
@@ -107,9 +118,33 @@ class Matrix(ABC):
 
         return DenseMatrix(self.columns(index))
 
+    def gathered(self, index: Index) -> Matrix:
+        """These columns for products that need no proof: read once, unless `thin` or `tall`."""
+        from sparsebounds.matrices.dense import DenseMatrix
+
+        kept = self.thin or self.tall
+        return self.part(index) if kept else DenseMatrix(self.columns(index))
+
+    def centred(self, shares: Vector) -> Matrix:
+        """This matrix of few columns less their means under `shares`, which sum to 1."""
+        from sparsebounds.matrices.dense import DenseMatrix
+        from sparsebounds.matrices.standardized import StandardizedMatrix
+
+        means = self.scores(shares)
+        if self.tall:
+            return StandardizedMatrix(self, means, np.ones(len(means)))
+        return DenseMatrix(self.columns(np.arange(self.shape[1])) - means)
+
     def resident(self, index: Index) -> Array:
         """`columns`, at home."""
         return self.columns(index)
+
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        """`columns`, some rows at a time where they are many: (rows, block).
+
+        A block is to be read only, and good until the next one.
+        """
+        yield slice(0, self.shape[0]), self.columns(index)
 
     @property
     def signature(self) -> Bits:
@@ -130,13 +165,61 @@ class Matrix(ABC):
     def combine(self, weights: Vector) -> Vector:
         """X weights, for weights of m rows: one pass, block by block."""
         out = np.zeros((self.shape[0], weights.shape[1]))
+        if self.tall:
+            for rows, block in self.row_blocks(np.arange(self.shape[1])):
+                out[rows] = block @ weights
+            return out
         for part in self.parts():
             out += self.columns(part) @ weights[part]
         return out
 
+    def product(self, w: Vector) -> Vector:
+        """X w, for one vector w."""
+        used, out = self._used(w), np.empty(self.shape[0])
+        for rows, block in self.row_blocks(used):
+            np.matmul(block, w[used], out=out[rows])
+        return out
+
+    def _used(self, w: Vector) -> Index:
+        """The columns to read for X w: choosing the half of them costs more than it saves."""
+        used = np.flatnonzero(w)
+        return used if 2 * len(used) <= len(w) or not self.tall else np.arange(len(w))
+
+    def gram(self, weights: Vector) -> Vector:
+        """X^T diag(weights) X, for a matrix of few columns and weights of at least 0."""
+        m = self.shape[1]
+        products, scratch = np.zeros((m, m)), Scratch()
+        for rows, block in self.row_blocks(np.arange(m)):
+            root = np.sqrt(weights[rows])[:, None]
+            scaled = np.multiply(block, root, out=scratch.like(block))
+            products += scaled.T @ scaled
+        return products
+
+    def comoments(
+        self, weights: Vector, shift: Vector, vector: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """sum_i weights_i r_i r_i^T, sum_i weights_i r_i and sum_i weights_i vector_i r_i.
+
+        r_i is row i less `shift`: a mean of 1e8 would drown what matters. One pass.
+        """
+        m = self.shape[1]
+        gram, sums, scratch = np.zeros((m, m)), np.zeros((2, m)), Scratch()
+        equal = bool(np.all(weights == weights[0]))
+        for rows, block in self.row_blocks(np.arange(m)):
+            rest = np.subtract(block, shift, out=scratch.like(block))
+            sums += np.stack((weights[rows], weights[rows] * vector[rows])) @ rest
+            if not equal:
+                rest *= np.sqrt(weights[rows])[:, None]
+            gram += rest.T @ rest
+        return (gram * weights[0] if equal else gram), sums[0], sums[1]
+
     def project(self, basis: Vector) -> Vector:
         """basis^T X, for a basis of n rows: one pass, block by block."""
-        out = np.empty((basis.shape[1], self.shape[1]))
+        out = np.zeros((basis.shape[1], self.shape[1]))
+        if self.tall:
+            for rows, block in self.row_blocks(np.arange(self.shape[1])):
+                out += basis[rows].T @ block
+            return out
         for part in self.parts():
             out[:, part] = basis.T @ self.columns(part)
         return out
@@ -173,19 +256,33 @@ class Matrix(ABC):
 
         `columns` are columns(index) where they are at hand.
         """
-        block = self.columns(index) if columns is None else columns
+        z, radius = np.empty(self.shape[0]), np.empty(self.shape[0])
+        for rows, *found in self.image_blocks(index, w, columns):
+            z[rows], radius[rows] = found
+        return z, radius
+
+    def image_blocks(
+        self, index: Index, w: Vector, columns: Vector | None = None
+    ) -> Iterator[tuple[slice, Vector, Vector]]:
+        """(rows, `image` there), block by block."""
+        size, scratch = np.abs(w), Scratch()
         slack = gamma(len(index) + 1 + self.entry_roundings)
-        magnitude = up(np.abs(block) @ np.abs(w))
-        radius = up(up(up(slack) * magnitude) * (1.0 + 2.0 * slack))
+        # 2^-49 covers the roundings of what follows.
+        share = slack * (1.0 + 2.0 * slack) * (1.0 + 2.0**-49)
         # Underflow: of each product, and of each entry before it meets its coefficient.
-        lost = up((len(index) + self.entry_roundings * up(float(np.sum(np.abs(w))))) * TINY)
-        return block @ w, up(radius + lost)
+        lost = up((len(index) + 4 + self.entry_roundings * up(float(np.sum(size)))) * TINY)
+        whole = slice(0, self.shape[0])
+        for rows, block in self.row_blocks(index) if columns is None else [(whole, columns)]:
+            radius = np.abs(block, out=scratch.like(block)) @ size
+            radius *= share
+            radius += lost
+            yield rows, block @ w, up(radius)
 
 
-def inner_product_radii(n: int, norms: Vector, size: float | Vector) -> Vector:
+def inner_product_radii(n: int | Index, norms: Vector, size: float | Vector) -> Vector:
     """g_n |x_j| |a| + n 2^-1074: how far a float64 inner product of length n can be off.
 
-    `size` is |a|, rounded up: one number, or a column of them.
+    `size` is |a|, rounded up: one number, or a column of them. `n` may be one number per column.
     """
     # A factor of 1 + 2^-50 covers the rounding of the product and of the sum; one more of the
     # smallest numbers, a product that underflows.

@@ -19,30 +19,25 @@ from sparsebounds._support.linear import DEEP, READ, product
 from sparsebounds._support.threads import spread
 from sparsebounds.matrices.base import Matrix, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
+from sparsebounds.matrices.chosen import ChosenColumns
+from sparsebounds.matrices.scratch import Scratch
 
 Sums = npt.NDArray[Any]
 
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
 
+ROWS = 1 << 14
+"""Rows in a block of few columns: vectors of so many stay in the cache too."""
+
 SLIVER = 32
 """Rows (or columns) in a block at least."""
 
+MANY, STEEP = 1 << 20, 16
+"""A matrix is tall that has so many entries, and so many rows per column."""
 
-class Scratch:
-    """Memory for a block, taken once: fresh pages would cost more than the work on them."""
-
-    def __init__(self) -> None:
-        self._flat = np.empty(0)
-
-    def like(self, block: npt.NDArray[np.floating]) -> Vector:
-        """An array of this shape and memory order."""
-        if len(self._flat) < block.size:
-            self._flat = np.empty(block.size)
-        flat = self._flat[: block.size]
-        if block.strides[0] >= block.strides[1]:
-            return flat.reshape(block.shape)
-        return flat.reshape(block.shape[::-1]).T
+HELD = 8
+"""One column in so many is copied, at most, where a tall matrix is asked for some of them."""
 
 
 class DenseMatrix(Matrix):
@@ -54,6 +49,7 @@ class DenseMatrix(Matrix):
 
         self.shape = (array.shape[0], array.shape[1])
         self.passes = 0.0
+        self.tall = array.size >= MANY and array.shape[0] >= STEEP * array.shape[1]
         self._by_rows = array.strides[0] >= array.strides[1]
         self._blas = array.dtype == np.float64 and (
             array.flags.c_contiguous or array.flags.f_contiguous
@@ -95,11 +91,39 @@ class DenseMatrix(Matrix):
         return self._summed(scores)
 
     def columns(self, index: Index) -> Vector:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return self.array[:, index].astype(np.float64, copy=False)
 
-    def part(self, index: Index) -> DenseMatrix:
-        self.passes += len(index) / self.shape[1]
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        n, m = self.shape
+        self.passes += len(index) / max(1, m)
+        tall = min(ROWS, max(SLIVER, BLOCK // max(1, len(index))))
+        every = len(index) == m and np.array_equal(index, np.arange(m))
+        taken, wider = Scratch(), Scratch()
+        for rows in (slice(top, min(n, top + tall)) for top in range(0, n, tall)):
+            block: Any = self.array[rows]
+            if not every:
+                block = taken.columns(block, index)
+            yield rows, block if block.dtype == np.float64 else wider.copy(block)
+
+    def product(self, w: Vector) -> Vector:
+        return self.combine(w[:, None])[:, 0] if not self._blas else self.array @ w
+
+    def gram(self, weights: Vector) -> Vector:
+        if self.tall or not self._blas:
+            return super().gram(weights)
+        products: Vector = self.array.T @ (self.array * weights[:, None])
+        return products
+
+    def centred(self, shares: Vector) -> Matrix:
+        if self.tall:
+            return super().centred(shares)
+        return DenseMatrix(self.array - self.scores(shares))
+
+    def part(self, index: Index) -> Matrix:
+        if self.tall and len(index) * HELD > self.shape[1]:
+            return ChosenColumns(self, index)
+        self.passes += len(index) / max(1, self.shape[1])
         return DenseMatrix(np.asfortranarray(self.array[:, index]))
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
@@ -110,7 +134,7 @@ class DenseMatrix(Matrix):
             center, mine = mean[cols], weights[rows]
             for at, to, block in part._blocks():
                 rest = np.subtract(block, center[to], out=scratch.like(block))
-                out[to] += np.einsum("ij,ij,i->j", rest, rest, mine[at])
+                out[to] += mine[at] @ np.square(rest, out=rest)
             return out
 
         return mean, self._summed(squares)
@@ -167,6 +191,4 @@ class DenseMatrix(Matrix):
                 if block.dtype == np.float64:
                     yield rows, cols, block.astype(np.float64, copy=False)
                 else:
-                    wider = scratch.like(block)
-                    np.copyto(wider, block)
-                    yield rows, cols, wider
+                    yield rows, cols, scratch.copy(block)

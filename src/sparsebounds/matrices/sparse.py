@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.matrices.base import PART, Matrix, norms_from_squares
+from sparsebounds._support.rounding import norm_up
+from sparsebounds.matrices.base import PART, Matrix, inner_product_radii, norms_from_squares
 from sparsebounds.matrices.bits import Bits, bits_of
 from sparsebounds.matrices.largest import RowSums, RowTerms
+
+BLOCK = 1 << 18
+"""Entries that are worked on at a time, as long as a column is no longer: 2 MiB."""
+
+ROUND = 150
+"""Products with a working column in a round of the relaxation, about."""
+
+DENSE = 8
+"""One entry in so many is stored, at most, or dense columns are faster."""
+
+FAR = 1000.0
+"""A mean so many standard deviations from 0 takes half of the digits from centred products."""
 
 
 class SparseMatrix(Matrix):
@@ -32,23 +46,38 @@ class SparseMatrix(Matrix):
         return int(self._csc.nnz)
 
     @property
-    def values(self) -> Vector:
-        """The stored entries."""
-        return np.asarray(self._csc.data)
+    def batch(self) -> int:
+        # A round takes many products with a working column, and one with any other.
+        return max(super().batch, self.shape[1] // ROUND if self.thin else 0)
 
-    def column_of_entries(self) -> Index:
-        """The column of each stored entry."""
-        return np.repeat(np.arange(self.shape[1]), np.diff(self._csc.indptr))
+    @cached_property
+    def thin(self) -> bool:  # type: ignore[override]
+        n, m = self.shape
+        if DENSE * self.entries > n * m:
+            return False
+        # Centring by a term of rank one cancels where a column's mean is far from 0 next to its
+        # spread, which takes a column that is nearly full.
+        full = np.flatnonzero(np.diff(self._csc.indptr) > (1.0 - FAR**-2) * n)
+        mean, spread = SparseMatrix(self._csc[:, full]).moments(np.full(n, 1.0 / n))
+        return bool(np.all(mean**2 <= FAR**2 * spread))
 
     @cached_property
     def norms(self) -> Vector:
         self.passes += 1.0
         with np.errstate(over="ignore"):
-            return norms_from_squares(self._column_sums(self.values**2), self.shape[0])
+            squares = self._column_sums(lambda cols, at: np.square(self._csc.data[at]))
+            return norms_from_squares(squares, self.shape[0])
 
     def scores(self, a: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray(self._csc.T @ a)
+
+    def score_radius(self, a: Vector) -> Vector:
+        # Zeros add nothing, so an inner product is as long as its column has entries.
+        return inner_product_radii(np.diff(self._csc.indptr), self.norms, norm_up(a))
+
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        return super().score_radius(a)
 
     def columns(self, index: Index) -> Vector:
         block = self._csc[:, index]
@@ -60,12 +89,27 @@ class SparseMatrix(Matrix):
         return SparseMatrix(self._csc[np.flatnonzero(keep)])
 
     def part(self, index: Index) -> SparseMatrix:
-        self.passes += len(index) / self.shape[1]
+        self.passes += len(index) / max(1, self.shape[1])
         return SparseMatrix(self._csc[:, index])
 
     def combine(self, weights: Vector) -> Vector:
         self.passes += 1.0
         return np.asarray(self._csc @ weights)
+
+    def product(self, w: Vector) -> Vector:
+        self.passes += 1.0
+        return np.asarray(self._csc @ w)
+
+    def gram(self, weights: Vector) -> Vector:
+        self.passes += 1.0
+        weighted = self._csc.copy()
+        weighted.data *= weights[weighted.indices]
+        return np.asarray((self._csc.T @ weighted).toarray())
+
+    def centred(self, shares: Vector) -> Matrix:
+        from sparsebounds.matrices.standardized import StandardizedMatrix
+
+        return StandardizedMatrix(self, self.scores(shares), np.ones(self.shape[1]))
 
     def project(self, basis: Vector) -> Vector:
         self.passes += 1.0
@@ -99,20 +143,45 @@ class SparseMatrix(Matrix):
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
         self.passes += 2.0
-        mean = self._column_sums(self.values * weights[self._csc.indices])
-        column = self.column_of_entries()
-        stored = weights[self._csc.indices]
-        spread = self._column_sums((self.values - mean[column]) ** 2 * stored)
+        values, rows, counts = self._csc.data, self._csc.indices, np.diff(self._csc.indptr)
+        mean = self._column_sums(lambda cols, at: values[at] * weights[rows[at]])
+        spread = self._column_sums(
+            lambda cols, at: (
+                np.square(values[at] - np.repeat(mean[cols], counts[cols])) * weights[rows[at]]
+            )
+        )
+        stored = self._column_sums(lambda cols, at: weights[rows[at]])
         # Of a full column no weight is left, whatever rounding says.
-        full = np.diff(self._csc.indptr) == self.shape[0]
-        empty = np.where(full, 0.0, np.maximum(0.0, 1.0 - self._column_sums(stored)))
+        empty = np.where(counts == self.shape[0], 0.0, np.maximum(0.0, 1.0 - stored))
         return mean, spread + empty * mean**2
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:
         self.passes += 1.0
-        bits, at, of = bits_of(self.values), self._csc.indices, self.column_of_entries()
-        return np.array([np.sum(bits * r[at] * c[of]) for r, c in zip(rows, cols, strict=True)])
+        total = np.zeros(len(rows), dtype=np.uint64)
+        for columns, at, starts in self._blocks():
+            bits, places = bits_of(self._csc.data[at]), self._csc.indices[at]
+            sums = np.stack([np.add.reduceat(bits * row[places], starts) for row in rows])
+            total += np.sum(sums * cols[:, columns], axis=1)
+        return total
 
-    def _column_sums(self, values: Vector) -> Vector:
-        sums = np.bincount(self.column_of_entries(), values, minlength=self.shape[1])
-        return sums.astype(np.float64, copy=False)
+    def _column_sums(self, terms: Callable[[Index, slice], Vector]) -> Vector:
+        """The sums of each column, of the terms that are made of its entries."""
+        sums = np.zeros(self.shape[1])
+        for columns, at, starts in self._blocks():
+            sums[columns] = np.add.reduceat(terms(columns, at), starts)
+        return sums
+
+    def _blocks(self) -> Iterator[tuple[Index, slice, Index]]:
+        """(columns, entries, where in these each column starts), some columns at a time.
+
+        Columns without an entry are left out.
+        """
+        ends = self._csc.indptr
+        filled = np.flatnonzero(np.diff(ends))
+        first = 0
+        while first < len(filled):
+            begin = int(ends[filled[first]])
+            last = int(np.searchsorted(ends[filled + 1], begin + BLOCK, side="right"))
+            columns = filled[first : max(last, first + 1)]
+            first += len(columns)
+            yield columns, slice(begin, int(ends[columns[-1] + 1])), ends[columns] - begin

@@ -13,10 +13,11 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Array, Index, Vector
 from sparsebounds._support.errors import InputError
-from sparsebounds._support.rounding import TINY, U, gamma, sum_up, up
+from sparsebounds._support.rounding import TINY, U, gamma, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.largest import RowSums, RowTerms
+from sparsebounds.matrices.scratch import Scratch
 
 
 class StandardizedMatrix(Matrix):
@@ -31,11 +32,15 @@ class StandardizedMatrix(Matrix):
         self.shape = base.shape
         self.elementwise, self.home, self.sparse = base.elementwise, base.home, base.sparse
         self.by_columns, self.by_products = base.by_columns, base.by_products
-        self.room = base.room
+        self.room, self.tall = base.room, base.tall
 
     @property
     def passes(self) -> float:  # type: ignore[override]
         return self.base.passes
+
+    @property
+    def thin(self) -> bool:  # type: ignore[override]
+        return self.base.thin
 
     @property
     def entries(self) -> int:
@@ -54,11 +59,17 @@ class StandardizedMatrix(Matrix):
         return (self.base.scores(a) - self.center * np.sum(a)) / self.scale
 
     def score_radius(self, a: Vector) -> Vector:
+        return self._radius(a, self.base.score_radius(a))
+
+    def radius_elsewhere(self, a: Vector) -> Vector:
+        return self._radius(a, self.base.radius_elsewhere(a))
+
+    def _radius(self, a: Vector, inner: Vector) -> Vector:
+        """`score_radius`, from that of the base."""
         # fl(sum a) errs by g_n sum|a|; then one product, one difference and one quotient,
         # each relative to a quantity of at most |x_j.a| + |center_j sum a|.
         n = self.shape[0]
-        total = sum_up(np.abs(a))
-        inner = self.base.score_radius(a)
+        total = up(float(np.sum(np.abs(a))) * (1.0 + 2.0 * gamma(n + 1)))
         size = up(up(self.base.norms * total) + up(np.abs(self.center) * total))
         error = up(inner + up(up(np.abs(self.center) * up(gamma(n) * total)) + up(4.0 * U * size)))
         return up(up(error / self.scale) * (1.0 + 8.0 * U) + 4.0 * TINY)
@@ -85,6 +96,13 @@ class StandardizedMatrix(Matrix):
         bring = self.home.bring
         return (self.base.resident(index) - bring(self.center[index])) / bring(self.scale[index])
 
+    def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        center, scale, scratch = self.center[index], self.scale[index], Scratch()
+        for rows, block in self.base.row_blocks(index):
+            entries = np.subtract(block, center, out=scratch.like(block))
+            entries /= scale
+            yield rows, entries
+
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
 
@@ -96,6 +114,31 @@ class StandardizedMatrix(Matrix):
             return super().combine(weights)
         scaled = weights / self.scale[:, None]
         return self.base.combine(scaled) - self.center @ scaled
+
+    def product(self, w: Vector) -> Vector:
+        scaled = w / self.scale
+        if self.sparse:
+            image: Vector = self.base.product(scaled) - self.center @ scaled
+            return image
+        used, out, scratch = self._used(w), np.empty(self.shape[0]), Scratch()
+        center, scaled = self.center[used], scaled[used]
+        for rows, block in self.base.row_blocks(used):
+            np.matmul(np.subtract(block, center, out=scratch.like(block)), scaled, out=out[rows])
+        return out
+
+    def gram(self, weights: Vector) -> Vector:
+        if not self.sparse:
+            return super().gram(weights)
+        # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
+        sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
+        shift = np.outer(self.center, sums - half)
+        products: Vector = (self.base.gram(weights) - shift - shift.T) / self.scale
+        return products / self.scale[:, None]
+
+    def centred(self, shares: Vector) -> Matrix:
+        if not self.sparse:
+            return super().centred(shares)
+        return StandardizedMatrix(self.base, self.base.scores(shares), self.scale)
 
     def project(self, basis: Vector) -> Vector:
         if not self.by_products:

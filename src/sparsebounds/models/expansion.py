@@ -17,10 +17,9 @@ from typing import Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.linear import gram
 from sparsebounds.fitting import padded
 from sparsebounds.models.exchange import Quadratic
-from sparsebounds.models.pool import Pool
+from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
 from sparsebounds.relaxation import FLAT
 
@@ -39,34 +38,25 @@ class Expansion:
     """The objective without features; NaN where the quadratic is not the objective."""
 
     @classmethod
-    def at(cls, program: Program, pool: Index, rows: Vector, z: Vector, eta: float) -> Self:
-        """Around predictions z, of columns less their means."""
+    def at(cls, program: Program, pool: Index, columns: Columns, z: Vector, eta: float) -> Self:
+        """Around predictions z."""
         most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
         bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
         right = bend * z - program.F.gradient(z)
-        root = rows * np.sqrt(bend)
-        hessian, linear = gram(root), rows @ right
-        mean, level = np.zeros(len(rows)), 0.0
-        if program.fit_intercept:
-            mass = float(bend.sum())
-            mean, level = rows @ bend / mass, float(right.sum()) / mass
-            hessian -= (mass * mean)[:, None] * mean
-            linear -= (mass * level) * mean
+        hessian, linear, mean = columns.moments(bend, right)
+        level = float(right.sum()) / float(bend.sum()) if program.fit_intercept else 0.0
         ridge = program.ridges[pool] if program.ball is None else np.full(len(pool), eta)
         return cls._of(program, pool, hessian, linear, ridge, mean, level, np.nan)
 
     @classmethod
-    def squared(cls, program: Program, pool: Index, columns: Pool) -> Self:
-        """The squared loss itself, from products that are at hand."""
-        places, p = columns.places(pool), program.F.p
+    def squared(cls, program: Program, pool: Index, columns: Columns) -> Self:
+        """The squared loss itself."""
+        p = program.F.p
         target = program.y if program.offset is None else program.y - program.offset
         level = float(p @ target) if program.fit_intercept else 0.0
         target = target - level
-        constant, linear = 0.5 * float(p @ target**2), columns.centred(places) @ (p * target)
-        hessian, mean = columns.products(places), columns.left_over(places)
-        if program.fit_intercept:
-            hessian -= mean[:, None] * mean
-        ridge = program.ridges[pool]
+        constant, ridge = 0.5 * float(p @ target**2), program.ridges[pool]
+        hessian, linear, mean = columns.squared(target)
         return cls._of(program, pool, hessian, linear, ridge, mean, level, constant)
 
     @classmethod

@@ -16,7 +16,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.fitting import Draft, Model, draftable, drafted, refit
 from sparsebounds.models.expansion import Expansion
-from sparsebounds.models.pool import Pool
+from sparsebounds.models.pool import Pool, columns_of
 from sparsebounds.program import Program
 
 PERFECT = 1e-5
@@ -27,7 +27,7 @@ class Fits:
     """Models of supports of a pool, the best of them, and the quadratic around any of them."""
 
     def __init__(self, program: Program, pool: Index, deadline: Deadline, columns: Pool) -> None:
-        self.program, self.deadline, self._columns = program, deadline, columns
+        self.program, self.deadline, self._read = program, deadline, columns
         self._always = np.flatnonzero(program.always)
         self._work_on(np.union1d(pool, self._always).astype(np.int64))
         self._seen: dict[tuple[int, ...], Model] = {}
@@ -40,9 +40,7 @@ class Fits:
     def _work_on(self, pool: Index) -> None:
         """Search among these features."""
         self.pool, self.fixed = pool, ~self.program.free[pool]
-        self._places = self._columns.places(pool)
-        self._means = self._columns.means(self._places)
-        self._rows = self._columns.centred(self._places)
+        self._columns = columns_of(self.program, pool, self._read)
         self._last: tuple[Model | None, Expansion] | None = None
 
     def _null(self) -> Model:
@@ -117,7 +115,7 @@ class Fits:
             else:
                 w, b, _ = self._last[1].least(inside)
             ridges = program.ridges[self.pool]
-            found = drafted(program, self._rows, ridges, inside, w, b, limit - prices)
+            found = drafted(program, self._columns.rows, ridges, inside, w, b, limit - prices)
             w, b, value = found.w, found.b, found.value
         return [
             self._draft(*row) for row in zip(supports, inside, w, b, value + prices, strict=True)
@@ -134,13 +132,13 @@ class Fits:
             return self._refit(support)
         whole = np.zeros(self.program.m)
         whole[support] = w
-        shift = float(self._means[inside] @ w) if self.program.fit_intercept else 0.0
+        shift = float(self._columns.means[inside] @ w)
         return Draft(float(value), whole, float(b) - shift, np.nan)
 
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         """The best model of a support to all digits, from a model near it where there is one."""
         support = np.union1d(support, self._always).astype(np.int64)
-        columns = self._columns.raw(self._columns.places(support)).T
+        columns = self._columns.raw(np.searchsorted(self.pool, support))
         return refit(self.program, support, columns, near)
 
     def finished(self, model: Model) -> Model:
@@ -158,9 +156,7 @@ class Fits:
 
     def image(self, w: Vector, b: float) -> Vector:
         """Predictions (without the offset) of coefficients on the pool."""
-        inside = w[self.pool]
-        image: Vector = inside @ self._rows + (b + float(self._means @ inside))
-        return image
+        return self._columns.image(w[self.pool]) + b
 
     def _whole(self) -> Expansion:
         """The squared loss itself."""
@@ -171,12 +167,12 @@ class Fits:
     def _expanded(self, z: Vector, eta: float) -> Expansion:
         """The loss around predictions z, on the pool."""
         with self._timed():
-            return Expansion.at(self.program, self.pool, self._rows, z, eta)
+            return Expansion.at(self.program, self.pool, self._columns, z, eta)
 
     @contextlib.contextmanager
     def _timed(self) -> Iterator[None]:
         """Products of all pairs of columns: TimeUp where there is no time for them."""
-        size = float(self._rows.size) * len(self.pool)
+        size = float(self._columns.entries) * len(self.pool)
         self.deadline.require(product=size)
         with self.deadline.timed("product", size):
             yield

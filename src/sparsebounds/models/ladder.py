@@ -10,6 +10,7 @@ those with the largest slopes at the last model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from sparsebounds.fitting import Model
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.program import Program
+from sparsebounds.relaxation import compressed, intercept_at
 
 GROWN, RESTARTS = 3, 5
 """Supports of a beam that are improved, and perturbed ones, per point; among few features there are
@@ -32,9 +34,10 @@ class Ladder(Improvement):
     """One grid on one set of rows."""
 
     def __init__(self, program: Program, deadline: Deadline = NEVER) -> None:
-        self._columns = Pool(program)
+        self._given, small = program, compressed(program)
+        program = program if small is None else small
         start = np.full(program.n, program.null_intercept)
-        super().__init__(program, self._in_play(program, start), deadline, self._columns)
+        super().__init__(program, self._in_play(program, start), deadline, Pool(program))
 
     def climb(
         self, grid: Sequence[int] | Sequence[float], watch: Callable[[int, int], None] | None = None
@@ -45,8 +48,12 @@ class Ladder(Improvement):
         """
         told = watch or (lambda done, total: None)
         if isinstance(grid[0], float):
-            return self._by_price([float(price) for price in grid], told)
-        return self._by_size([int(k) for k in grid], told)
+            found = self._by_price([float(price) for price in grid], told)
+        else:
+            found = self._by_size([int(k) for k in grid], told)
+        if self._given.n == self.program.n:
+            return found
+        return [replace(model, b=intercept_at(self._given, model.w)) for model in found]
 
     def _by_size(self, grid: list[int], told: Callable[[int, int], None]) -> list[Model]:
         most = min(grid[-1], int(np.count_nonzero(self.program.free)))

@@ -109,7 +109,7 @@ class LocalSearch(Search):
 
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         support = np.union1d(support, self._always).astype(np.int64)
-        columns = self._columns.raw(self._columns.places(support)).T
+        columns = self._columns.raw(np.searchsorted(self.pool, support))
         return local_refit(self.program, support, columns, self._near)
 
     def _predictions(self, stop: Callable[[], bool]) -> Iterator[Vector]:
@@ -140,7 +140,7 @@ class LocalSearch(Search):
 
     def _spectral(self, perfect: Vector, rng: np.random.Generator) -> Iterator[Vector]:
         """For even losses: leading directions of X^T diag(y) X on the pool, and random ones."""
-        A, p = self._rows.T, self.program.F.p
+        A, p = self._columns.raw(np.arange(len(self.pool))), self.program.F.p
         weight = p * np.minimum(perfect**2, 9.0 * float(p @ perfect**2))
         size = float(np.sqrt(np.sum(perfect**2)))
         strength = np.einsum("ij,ij,i->j", A, A, weight) / (p @ A**2 + 1e-300)

@@ -1,10 +1,13 @@
 """The columns that a search for models works on, read once.
 
 Neighbours on a path share them. For the squared loss they share the products of all pairs too:
-the quadratic of any set of features is then a part of one matrix.
+the quadratic of any set of features is then a part of one matrix. Columns of a matrix that is thin
+or tall stay where they are: a copy would be larger than the data, or as large.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 
@@ -15,6 +18,105 @@ from sparsebounds.program import Program
 
 FAR = 1e-3
 """A mean beyond this share of a column's length is subtracted before columns are multiplied."""
+
+
+class Columns(Protocol):
+    """Some features in order, as a search works on them."""
+
+    means: Vector
+    """What is subtracted from each of them."""
+
+    entries: int
+    """Numbers that a product reads."""
+
+    def rows(self, places: Index) -> Vector:
+        """Some of them less their means, along the axis before the last."""
+
+    def raw(self, places: Index) -> Vector:
+        """Some of the program's own, side by side."""
+
+    def image(self, w: Vector) -> Vector:
+        """Their product with one number each."""
+
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+        """(H, l, mean): A B A^T, A right and the means under B, all less these means if there is
+        an intercept."""
+
+    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
+        """The same with the rows' shares p for B, and p target on the right."""
+
+
+def columns_of(program: Program, features: Index, pool: Pool) -> Columns:
+    """The columns of some features: copies, shared with neighbours, or where they are."""
+    kept = program.matrix.thin or program.matrix.tall
+    return Kept(program, features) if kept else Read(program, pool, pool.places(features))
+
+
+class Read:
+    """Columns that were read."""
+
+    def __init__(self, program: Program, pool: Pool, places: Index) -> None:
+        self._program, self._pool, self._places = program, pool, places
+        self._rows, self.means = pool.centred(places), pool.means(places)
+        self.entries = self._rows.size
+
+    def rows(self, places: Index) -> Vector:
+        return self._rows[places]
+
+    def raw(self, places: Index) -> Vector:
+        return self._pool.raw(self._places[places]).T
+
+    def image(self, w: Vector) -> Vector:
+        image: Vector = w @ self._rows + float(self.means @ w)
+        return image
+
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+        root = self._rows * np.sqrt(bend)
+        hessian, linear, mean = gram(root), self._rows @ right, np.zeros(len(root))
+        if self._program.fit_intercept:
+            mass = float(bend.sum())
+            mean = self._rows @ bend / mass
+            hessian -= (mass * mean)[:, None] * mean
+            linear -= float(right.sum()) * mean
+        return hessian, linear, mean
+
+    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
+        hessian, mean = self._pool.products(self._places), self._pool.left_over(self._places)
+        if self._program.fit_intercept:
+            hessian -= mean[:, None] * mean
+        return hessian, self._rows @ (self._program.F.p * target), mean
+
+
+class Kept:
+    """Columns that stay in their matrix."""
+
+    def __init__(self, program: Program, features: Index) -> None:
+        self._program, self._matrix = program, program.matrix.gathered(features)
+        self.means = np.zeros(len(features))
+        self.entries = self._matrix.entries
+
+    def rows(self, places: Index) -> Vector:
+        some, at = np.unique(places, return_inverse=True)
+        columns: Vector = self._matrix.columns(some).T
+        return columns[at.reshape(np.shape(places))]
+
+    def raw(self, places: Index) -> Vector:
+        return self._matrix.columns(places)
+
+    def image(self, w: Vector) -> Vector:
+        return self._matrix.product(w)
+
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+        if not self._program.fit_intercept:
+            return self._matrix.gram(bend), self._matrix.scores(right), self.means
+        shares = bend / float(bend.sum())
+        # Centred before they are multiplied: a mean of 1e8 would drown what matters.
+        centred, mean = self._matrix.centred(shares), self._matrix.scores(shares)
+        return centred.gram(bend), centred.scores(right), mean
+
+    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
+        p = self._program.F.p
+        return self.moments(p, p * target)
 
 
 class Pool:

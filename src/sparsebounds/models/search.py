@@ -12,20 +12,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model
+from sparsebounds.fitting import Model, on_all_rows
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation
+from sparsebounds.relaxation import Relaxation, compressed
 
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
+
+WIDEST = 500
+"""Features of the relaxation's support that it may: those of the largest weights, and more where
+the models are large."""
 
 GROWN = 3
 """Supports of the beam search that are improved."""
@@ -39,7 +44,8 @@ class Search(Improvement):
 
     `known` are good supports of a neighbouring problem (another k or l0) on the same data, best
     first. The beam then goes on from them, and there are fewer restarts: they were made there.
-    `columns` are those that neighbours have read.
+    `columns` are those that neighbours have read. A tall squared loss is searched on the small
+    program in its place (`relaxation.compressed`).
     """
 
     def __init__(
@@ -50,11 +56,19 @@ class Search(Improvement):
         deadline: Deadline = NEVER,
         columns: Pool | None = None,
     ) -> None:
+        self._given, small = program, compressed(program)
+        if small is not None:
+            program, relaxed, columns = small, replace(relaxed, b=0.0), None
         self.relaxed, self.known = relaxed, list(known)
         pool = np.unique(np.concatenate((pool_of(program, relaxed), *self.known)))
         super().__init__(program, pool, deadline, Pool(program) if columns is None else columns)
         self.interrupted = False
         """Whether Ctrl-C has ended a part of it."""
+
+    def finished(self, model: Model) -> Model:
+        found = super().finished(model)
+        small = self._given.n != self.program.n
+        return on_all_rows(self._given, found) if small else found
 
     def run(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation, the beam and perturbations of the best.
@@ -106,7 +120,9 @@ class Search(Improvement):
         program, relaxed = self.program, self.relaxed
         yield from self.known[:1]
         yield from candidate_supports(program, relaxed)
-        if np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0)) <= 2 * LARGE:
+        fractional = np.count_nonzero((relaxed.u > 0.0) & (relaxed.u < 1.0))
+        # It copies the tied columns several times.
+        if fractional <= 2 * LARGE and not program.matrix.tall:
             yield from primalized_supports(program, relaxed)
         yield from self._grown(stop)
 
@@ -125,8 +141,13 @@ class Search(Improvement):
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
     """The relaxation's support and the free features with the best scores."""
+    support = np.flatnonzero(relaxed.w)
+    likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
+    most = WIDEST + 4 * int(likely)
+    if len(support) > most:
+        support = support[np.argsort(-relaxed.u[support], kind="stable")[:most]]
     best = strongest(program, relaxed.point.reach, POOL)
-    return np.union1d(np.flatnonzero(relaxed.w), best).astype(np.int64)
+    return np.union1d(support, best).astype(np.int64)
 
 
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:

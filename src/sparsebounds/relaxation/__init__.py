@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sparsebounds.relaxation.ball import solve_ball as solve_ball
 from sparsebounds.relaxation.cardinality import dual_points
+from sparsebounds.relaxation.compressed import compressed as compressed
+from sparsebounds.relaxation.compressed import intercept_at as intercept_at
+from sparsebounds.relaxation.compressed import tall_part as tall_part
 from sparsebounds.relaxation.diagonal import best_diagonal as best_diagonal
 from sparsebounds.relaxation.diagonal import central_diagonal as central_diagonal
 from sparsebounds.relaxation.diagonal import minorant_at as minorant_at

@@ -21,6 +21,7 @@ from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.linear import positive_solved
 from sparsebounds.penalties import Pattern, Penalty, Slopes
+from sparsebounds.relaxation.conjugate import EXCHANGES, Products
 from sparsebounds.relaxation.points import SmoothPoint
 
 FLAT_INTERCEPT = 1e-10
@@ -32,9 +33,6 @@ BALANCED = 0.01
 
 NOISE = 1e-14
 """Rounding error of the objective, relative to the size of its terms."""
-
-EXCHANGES = 3
-"""Times that coordinates of the wrong sign are dropped within one Newton step."""
 
 LARGE, FEW = 100, 8
 """In systems of so many coordinates, a share of 1/FEW is dropped without another factorisation."""
@@ -52,6 +50,7 @@ class Smooth(Protocol):
     def metric(self, point: SmoothPoint) -> Vector: ...
     def fades(self, point: SmoothPoint) -> bool: ...
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]: ...
+    def products(self, point: SmoothPoint, active: Index) -> Products | None: ...
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]: ...
 
 
@@ -194,6 +193,11 @@ def newton_point(
     is solved again: an exchange of many at once, where one at a time would need many steps.
     """
     active, count = pattern.active, len(pattern.active)
+    products = smooth.products(point, active)
+    if products is not None:
+        found = products.minimum(point, pattern, proximal, held)
+        if found is not None:
+            return found
     matrix, right = smooth.system(point, active)
     matrix = matrix.T  # symmetric, and now in the order of LAPACK
     diagonal = np.einsum("ii->i", matrix)

@@ -12,6 +12,7 @@ from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_callback, check_tolerance
 from sparsebounds.bounds import enclosed
 from sparsebounds.program import Program, check_program
+from sparsebounds.relaxation.compressed import carried, compressed, compressible
 from sparsebounds.relaxation.progress import Callback
 from sparsebounds.relaxation.result import Relaxation
 from sparsebounds.relaxation.working_set import WorkingSet
@@ -88,9 +89,11 @@ def relaxation_of(
     """
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"), one_thread():
-        run = WorkingSet(
-            enclosed(program), tol, start, Deadline.of(time_limit), callback, workspace
-        )
+        deadline = Deadline.of(time_limit)
+        small = compressed(program) if compressible(program, deadline) else None
+        if small is not None:
+            return carried(program, small, tol, start, deadline, callback)
+        run = WorkingSet(enclosed(program), tol, start, deadline, callback, workspace)
         interrupted = False
         try:
             message = run.loop()

@@ -71,6 +71,9 @@ class RowPart:
         np.einsum("ii->i", matrix)[:] += more
         return matrix, rows @ (bend * point.z) + more * own - gradient
 
+    def products(self, point: SmoothPoint, active: Index) -> None:
+        return None
+
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         assert point.z is not None
         assert other.z is not None

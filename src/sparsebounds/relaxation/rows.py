@@ -93,7 +93,15 @@ def relaxed_node(
     def enough(value: float, dual: float) -> bool:
         return dual - charge >= goal or value - charge < goal < math.inf
 
-    found = newton(part, penalty, part.at(w, b), tight * scale, scale, most_steps=60, enough=enough)
+    found = newton(
+        part,
+        penalty,
+        part.at(w, b),
+        tight * scale,
+        scale,
+        most_steps=60,
+        enough=enough,
+    )
     best = np.zeros(program.m)
     best[live] = found.best.w
     lower = bounds.bound(state, best, found.best.b, lent)
@@ -228,15 +236,14 @@ class Ascent:
             self.eta = min(most_eta, ENOUGH * share / (1.0 - share))
 
     def lent(self, x: Vector) -> Lent:
-        """What is lent at x, in fewer digits: they take less room in a certificate."""
+        """What is lent at x."""
         program = self.bounds.program
         theta = np.zeros(program.n)
-        theta[self.doubt] = x[: len(self.doubt)].astype(np.float32)
+        theta[self.doubt] = x[: len(self.doubt)]
         shares = np.where(self.state[: program.m] > 0, INSIDE, 0.0)
         places = self.live[self.opened]
-        least = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
-        shares[places] = least.astype(np.float32)
-        return Lent(theta, shares, self.eta, self.middle)
+        shares[places] = OPEN - x[len(self.doubt) :] / self.bounds.own[places]
+        return Lent.stored(theta, shares, self.eta, self.middle)
 
     def start(self) -> Vector | None:
         """A point inside; None where rows in doubt may have no share."""
@@ -264,10 +271,9 @@ class Ascent:
         """A supergradient of the relaxed value."""
         bounds, theta = self.bounds, x[: len(self.doubt)]
         r = np.abs(bounds.residuals(node.w, node.b)[self.doubt])
-        root = np.sqrt(theta)
-        near, far = bounds.c * root, bounds.c / root
-        bent = (r - near) / (1.0 - theta)
-        rows = np.where((r > near) & (r < far), 0.5 * bent * (far - bent), 0.0) * self.p
+        near, far = (end[self.doubt] for end in bounds.loss(self.state, node.lent).bent)
+        rise = 0.5 * (r - near) * (far - r) / np.square(1.0 - theta)
+        rows = np.where((r > near) & (r < far), rise, 0.0) * self.p
         kept = (1.0 - node.lent.shares[self.live]) * bounds.own[self.live]
         penalty = node_penalty(bounds, self.state, self.live).with_ridge(kept)
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
@@ -281,7 +287,7 @@ class Ascent:
             if self.bounds.program.fit_intercept:
                 A = np.vstack((A, np.ones(count)))
             self._A = A * np.sqrt(self.p)
-        lower = lapack.dpotri(factor, lower=1)[0]
+        lower = lapack.dpotri(factor, lower=1)[0] if len(factor) else factor
         inverse = np.tril(lower) + np.tril(lower, -1).T
         through = inverse @ self._A
         own = np.concatenate(

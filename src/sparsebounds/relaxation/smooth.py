@@ -19,7 +19,9 @@ import numpy as np
 from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import MeanLoss
+from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
+from sparsebounds.relaxation.conjugate import Products
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 FLAT = 1e-6
@@ -50,6 +52,11 @@ class Smooth(ABC):
         """Have room for so many columns."""
         if size > self._store.shape[0]:
             self._store = _grown(self._store, self._home.empty((size, self.program.n)))
+
+    def read(self, matrix: Matrix, features: Index) -> None:
+        """Append these columns of X to A."""
+        read = matrix.resident if self.program.loss.portable else matrix.columns
+        self.add(read(features))
 
     def add(self, columns: Array) -> None:
         """Append columns, which are at home, to A."""
@@ -97,6 +104,10 @@ class Smooth(ABC):
 
         Both are the caller's to change.
         """
+
+    def products(self, point: SmoothPoint, active: Index) -> Products | None:
+        """The same f'' by its products with vectors; None where the matrix is better."""
+        return None
 
     @abstractmethod
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
@@ -173,6 +184,12 @@ class GramPart(Smooth):
         part._store, part.size = self._home.rows(self._rows, index), len(index)
         part._products = self._products.ravel().take(self._places(index))
         part._means, part._linear = self._means[index], self._linear[index]
+        return part
+
+    def moved(self, mean: float, means: Vector) -> GramPart:
+        """The same f for a response and columns with these means, which an intercept takes up."""
+        part = copy.copy(self)
+        part._mean, part._means = mean, means
         return part
 
     def curbed(self, index: Index, diagonal: Vector) -> GramPart:
@@ -252,18 +269,31 @@ class GeneralPart(Smooth):
             a = F.gradient(z)
             value = F.value(z)
         slope = float(self._home.xp.sum(a)) if self.has_intercept else 0.0
-        return SmoothPoint(w, b, value, self._home.fetch(product(self._rows, a)), slope, z)
+        return SmoothPoint(w, b, value, self._scores(a), slope, z)
 
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
-        home, F, used = self._home, self._F, np.flatnonzero(np.any(w != 0.0, axis=0))
-        z = home.bring(w[:, used]) @ home.rows(self._rows, used) + home.bring(b)[:, None]
+        home, F = self._home, self._F
+        z = self._images(w) + home.bring(b)[:, None]
         if self.has_intercept:
             b, z = self._balanced(b, z)
         with np.errstate(over="ignore", invalid="ignore"):
             a, value = F.gradient(z), home.fetch(F.values(z))
-        gradient = home.fetch(product(a, self._rows.T))
+        gradient = self._scores_many(a)
         slope = home.fetch(home.xp.sum(a, axis=1)) if self.has_intercept else np.zeros(len(w))
         return SmoothPoints(w, b, value, gradient, slope, z)
+
+    def _scores(self, a: Array) -> Vector:
+        """A^T a."""
+        return self._home.fetch(product(self._rows, a))
+
+    def _images(self, w: Vector) -> Array:
+        """A w for every row of w, at home."""
+        home, used = self._home, np.flatnonzero(np.any(w != 0.0, axis=0))
+        return product(home.bring(w[:, used]), home.rows(self._rows, used))
+
+    def _scores_many(self, a: Array) -> Vector:
+        """A^T a for every row of a."""
+        return self._home.fetch(product(a, self._rows.T))
 
     def metric(self, point: SmoothPoint) -> Vector:
         # The mean curvature in place of each row's own: a metric need not be exact.

@@ -88,6 +88,8 @@ class WorkingSet:
         self._signed, self._barred = bool(program.positive.any()), bool(program.never.any())
         small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
         self._batch = max(small, program.matrix.batch)
+        # Sparse columns are cheap, but in an easy problem a few of them are all that is needed.
+        self._first = max(small, self._batch // 10) if program.matrix.thin else self._batch
         self.eta = math.nan if start is None or program.ball is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
@@ -291,7 +293,7 @@ class WorkingSet:
         """Always-in features, the start's support and the best scores."""
         program = self.program
         support = np.flatnonzero(self.w)
-        count = max(self._batch, 2 * (program.k or 0), 2 * len(support)) - len(self.index)
+        count = max(self._first, 2 * (program.k or 0), 2 * len(support)) - len(self.index)
         first = np.setdiff1d(np.flatnonzero((self.w != 0) | program.always), self.index)
         if count <= 0:
             return first

@@ -7,15 +7,17 @@ one another are most of what a warm relaxation costs, so a path keeps them from 
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Index
+from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
-from sparsebounds.relaxation.smooth import Smooth, smooth_part
+from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.sparse_part import working_part
 
 KEPT = 4
 """Dual points remembered: the next relaxation starts from one of the last few."""
@@ -29,13 +31,16 @@ class Workspace:
 
     def __init__(self, program: Program) -> None:
         self._first = program
-        home = program.matrix.home if program.loss.portable else HOST
-        self.smooth: Smooth = smooth_part(program, home)
         self.index: Index = np.zeros(0, dtype=np.int64)
         self.batches: list[Index] = []
         """The same as it was read: products of the same columns, batch by batch, are the same."""
 
         self._proved: deque[DualPoint] = deque(maxlen=KEPT)
+
+    @cached_property
+    def smooth(self) -> Smooth:
+        """F on the columns read so far."""
+        return working_part(self._first)
 
     def check(self, program: Program) -> None:
         """Refuse a program on other data: dual vectors are taken over with their scores."""
@@ -58,10 +63,7 @@ class Workspace:
     def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
-            matrix = program.matrix
-            read = matrix.resident if program.loss.portable else matrix.columns
-            columns = read(features)
             with deadline.timed("product", self.smooth.price(len(features))):
-                self.smooth.add(columns)
+                self.smooth.read(program.matrix, features)
             self.index = np.concatenate((self.index, features))
             self.batches.append(features)

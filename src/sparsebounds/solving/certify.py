@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Vector, to_numpy
+from sparsebounds._support.array import to_numpy
 from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
@@ -17,8 +17,14 @@ from sparsebounds.certificates import Certificate
 from sparsebounds.models import Model
 from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation import Relaxation, dual_points, relaxation_of
-from sparsebounds.solving.nonconvex import ACCURACY, tighten
-from sparsebounds.solving.proof import better_root, certificate_from, with_tree
+from sparsebounds.solving.nonconvex import ACCURACY, search_rows, tighten
+from sparsebounds.solving.proof import (
+    better_root,
+    better_rows,
+    certificate_from,
+    wide_gap,
+    with_tree,
+)
 
 
 @one_thread()
@@ -32,6 +38,8 @@ def certify(
     time_limit: Limit = None,
 ) -> Certificate:
     """The certificate of a model from any tool: its objective and a bound on the best possible.
+
+    For the truncated loss the bound is that of a search over rows, of bounded work.
 
     Parameters
     ----------
@@ -58,22 +66,29 @@ def certify(
     if math.isinf(value):
         raise InputError(f"coef breaks a constraint: {_broken(program, w)}.")
     model = Model(objective_up(program, w, b), w, b, math.nan)
-    convex: Program = program
-    boxes: tuple[Vector, ...] = ()
     if not program.loss.convex:
-        tol = max(tol, ACCURACY)
-        found = tighten(program, model.value, tol, relaxation, deadline)
-        convex, relaxation, boxes = found.convex, found.relaxed, found.duals
+        return _nonconvex(program, model, max(tol, ACCURACY), relaxation, deadline)
     if relaxation is None:
         relaxation = relaxation_of(program, tol, time_limit=deadline)
-    finish = deadline.before(box=len(boxes))
-    others = dual_points(convex, relaxation, time_limit=finish)
-    points = [relaxed.point for relaxed in others]
-    plain = certificate_from(program, points, model, boxes)
-    if not program.loss.convex:
-        return plain
+    others = dual_points(program, relaxation, time_limit=deadline)
+    plain = certificate_from(program, [relaxed.point for relaxed in others], model)
     root = better_root(program, relaxation, model, plain, tol, deadline)
     return plain if root is None else with_tree(program, model, root.tree, root.lower)
+
+
+def _nonconvex(
+    program: Program, model: Model, tol: float, start: Relaxation | None, deadline: Deadline
+) -> Certificate:
+    """Envelopes on boxes; for the truncated loss, what a search of bounded work proves as well."""
+    found = tighten(program, model.value, tol, start, deadline)
+    finish = deadline.before(box=len(found.duals))
+    others = dual_points(found.convex, found.relaxed, time_limit=finish)
+    plain = certificate_from(program, [other.point for other in others], model, found.duals)
+    if not wide_gap(program, plain, tol) or deadline.late():
+        return plain
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = search_rows(program, model, tol, found, "auto", math.inf, deadline, None)
+    return plain if rows is None else better_rows(program, model, plain, rows, found.duals)
 
 
 def _broken(program: Program, w: Any) -> str:

@@ -4,7 +4,8 @@ relax      the envelope's relaxation on the box that the model without features 
 model      local optima from many starts (`models.local`): a better level
 tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
            supports tried; while the lower bound rises
-rows       for the truncated loss, a search over rows and features, which proves more (`exact.rows`)
+rows       for robust losses, a bound by what ridges lend to rows; for the truncated one, a search
+           over rows and features, which proves more (`exact.rows`)
 certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
            whoever verifies makes the same boxes again
 """
@@ -24,11 +25,12 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.exact import EFFORT, RowSearch
+from sparsebounds.losses import Truncated
 from sparsebounds.models import LocalSearch, Model, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Relaxation, dual_points, relaxation_of
 from sparsebounds.solving.outliers import Outliers
-from sparsebounds.solving.proof import certificate_from, claimed_box, wide_gap, with_rows
+from sparsebounds.solving.proof import better_rows, certificate_from, claimed_box, wide_gap
 from sparsebounds.solving.solution import Solution, SolutionStats
 
 ROUNDS = 25
@@ -54,8 +56,11 @@ SHARE = 0.4
 """The share of the time left that the first relaxation may take; then the search for models."""
 
 
-MOST_WORK = 1e9
-"""Products that the curvature of a node may take: no search over rows beyond them."""
+HOPELESS = 0.1
+"""The part of its effort after which a search ends that proves no more than the envelope."""
+
+MOST_WORK = 2e9
+"""Products that the curvature of a node and its factor may take: no bound of rows beyond them."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,12 @@ def search_rows(
     deadline: Deadline,
     callback: Callable[[Any], None] | None,
 ) -> RowSearch | None:
-    """The search over rows for the truncated loss, as far as it goes; None where there is none."""
-    work = float(program.n) * min(program.n, program.m) * program.m
+    """Bounds of rows for robust losses, and the search for the truncated one, as far as it goes.
+
+    None where there are none.
+    """
+    m = float(np.count_nonzero(~program.never))
+    work = m**2 * (program.n + m / 3.0)
     if not RowBounds.known(program) or program.never.all() or work > MOST_WORK:
         return None
     eta = found.relaxed.eta
@@ -130,9 +139,15 @@ def search_rows(
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
     with contextlib.suppress(KeyboardInterrupt):
         search.start()
-        if exact and search.started:
+        if exact and search.started and isinstance(program.loss, Truncated):
             most = math.inf if exact is True else EFFORT
-            search.run(lambda: search.work > most or search.nodes >= node_limit, callback)
+
+            def enough() -> bool:
+                if search.nodes >= node_limit or search.work > most:
+                    return True
+                return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
+
+            search.run(enough, callback)
     return search if search.started else None
 
 
@@ -184,8 +199,7 @@ def solve_nonconvex(
             if other[0].value < model.value:
                 model, coef, intercept = other
                 certificate = certificate_from(program, points, model, found.duals)
-            if rows.lower > certificate.lower:
-                certificate = with_rows(program, model, rows.tree(), rows.lower, found.duals)
+            certificate = better_rows(program, model, certificate, rows, found.duals)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,
@@ -195,11 +209,12 @@ def solve_nonconvex(
         tightening=found.bounds,
     )
     unfinished = ""
-    if rows is not None and exact and rows.open:
+    searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
+    if rows is not None and searched and rows.open:
         unfinished = f" The search stopped with {len(rows.open)} nodes open of {rows.nodes}."
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
     )
-    if rows is None or not exact:
+    if rows is None or not searched:
         return solution
     return replace(solution, outliers=Outliers.of(program, rows.rows))

@@ -17,8 +17,8 @@ from sparsebounds.bounds import (
     enclosed,
     objective_up,
 )
-from sparsebounds.certificates import Certificate, Leaf, RowTree, Tree, leaf_claim
-from sparsebounds.exact import RootProof, root_proof
+from sparsebounds.certificates import Certificate, Leaf, Tree, leaf_claim, row_tree_bound
+from sparsebounds.exact import RootProof, RowSearch, root_proof
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -52,11 +52,25 @@ def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certi
     return Certificate.build(program, (), (), model.w, model.b, lower=lower, tree=tree)
 
 
-def with_rows(
-    program: Program, model: Model, rows: RowTree, lower: float, boxes: Sequence[Vector]
+def better_rows(
+    program: Program,
+    model: Model,
+    certificate: Certificate,
+    rows: RowSearch,
+    boxes: Sequence[Vector],
 ) -> Certificate:
-    """The certificate of a tree over rows that may claim `lower`."""
-    return Certificate.build(program, (), (), model.w, model.b, lower=lower, rows=rows, boxes=boxes)
+    """The certificate of a search over rows, where that may claim more than this one.
+
+    What a search proved may not be what its tree proves: the rounding of a node's curvature may be
+    larger than that of a node above it.
+    """
+    if rows.lower <= certificate.lower:
+        return certificate
+    tree, upper = rows.tree(), objective_up(program, model.w, model.b, wider=WIDER)
+    lower = min(rows.lower, row_tree_bound(program, tree, upper, boxes, claim=True))
+    if lower <= certificate.lower:
+        return certificate
+    return Certificate.build(program, (), (), model.w, model.b, lower=lower, rows=tree, boxes=boxes)
 
 
 def wide_gap(program: Program, certificate: Certificate, tol: float) -> bool:

@@ -1,0 +1,109 @@
+"""The smooth part on columns of a sparse matrix: A stays sparse, and so do its products.
+
+A Newton step asks for f'' = A^T D A. A product of it with a vector takes two passes over the stored
+entries of A, so conjugate gradients are tried first, wherever a factorisation of the matrix costs
+more than a few products. Centring and scaling are left to the matrix, as terms of rank one.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from sparsebounds._support.array import HOST, Array, Index, Vector
+from sparsebounds.matrices import Matrix
+from sparsebounds.program import Program
+from sparsebounds.relaxation.conjugate import Products
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import GeneralPart, Smooth, smooth_part
+
+FACTORED = 4000
+"""Coordinates of the largest system that is factored: its matrix takes 128 MB."""
+
+FEW = 5
+"""Products that are no more than a factorisation: the matrix is formed at once."""
+
+CALL, ENTRY, ROW, FLOP = 4e4, 4.0, 8.0, 0.1
+"""Nanoseconds that a product takes, about: in all, per stored entry and per row; and those of a
+multiplication in a factorisation. The matrix takes a product per entry and entry of its row."""
+
+
+class SparsePart(GeneralPart):
+    """Any convex loss, the squared one too, on columns that are mostly zeros, or very long."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, HOST)
+        self._index = np.zeros(0, dtype=np.int64)
+        self._part: Matrix = program.matrix.part(self._index)
+
+    def read(self, matrix: Matrix, features: Index) -> None:
+        self._index = np.concatenate((self._index, features))
+        self._part, self.size = matrix.part(self._index), len(self._index)
+        mean, spread = matrix.part(features).moments(self._F.p)
+        self._squares = np.append(self._squares, mean**2 + spread)
+
+    def part(self, index: Index) -> SparsePart:
+        part = copy.copy(self)
+        part._index, part._part = self._index[index], self._part.part(index)
+        part._squares, part.size = self._squares[index], len(index)
+        return part
+
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        assert point.z is not None
+        bend, part = self._bend(point), self._of(active)
+        matrix, right = part.gram(bend), part.scores(bend * point.z) - point.gradient[active]
+        if not self.has_intercept:
+            return matrix, right
+        border, total = part.scores(bend), float(np.sum(bend))
+        last = float(bend @ point.z) - point.slope
+        return np.block([[matrix, border[:, None]], [border, total]]), np.append(right, last)
+
+    def products(self, point: SmoothPoint, active: Index) -> Products | None:
+        bend, part, count = self._bend(point), self._of(active), len(active)
+        entries, n = float(part.entries), self.program.n
+        product = CALL + ENTRY * entries + ROW * n
+        most = (FLOP * float(count) ** 3 + ENTRY * entries * (FEW + entries / n)) / product
+        final = count > FACTORED
+        if most < FEW and not final:
+            return None
+        # What leaves the piece goes to 0, and the gradient with it.
+        left = point.w.copy()
+        left[active] = 0.0
+        gone = bend * self._image(left) if left.any() else np.zeros(self.program.n)
+        gradient = point.gradient[active] - part.scores(gone)
+        diagonal, intercept = self.metric(point)[active], self.has_intercept
+        if intercept:
+            diagonal = np.append(diagonal, np.sum(bend))
+            gradient = np.append(gradient, point.slope - np.sum(gone))
+
+        def apply(v: Vector) -> Vector:
+            if not intercept:
+                return part.scores(bend * part.product(v))
+            image = bend * (part.product(v[:-1]) + v[-1])
+            return np.append(part.scores(image), np.sum(image))
+
+        return Products(apply, diagonal, gradient, intercept, int(most), final)
+
+    def _of(self, active: Index) -> Matrix:
+        return self._part if len(active) == self.size else self._part.part(active)
+
+    def _image(self, w: Vector) -> Array:
+        return self._part.product(w)
+
+    def _images(self, w: Vector) -> Array:
+        return self._part.combine(w.T).T
+
+    def _scores(self, a: Array) -> Vector:
+        return self._part.scores(a)
+
+    def _scores_many(self, a: Array) -> Vector:
+        return self._part.project(a.T)
+
+
+def working_part(program: Program) -> Smooth:
+    """The smooth part for columns that are read one batch after the other."""
+    matrix = program.matrix
+    if matrix.thin or (matrix.tall and program.loss.name != "squared"):
+        return SparsePart(program)
+    return smooth_part(program, matrix.home if program.loss.portable else HOST)
