@@ -138,9 +138,8 @@ class SparseCV(LinearEstimator):
             program = posed(X, target, weights, self.ridge_, options)
             alone = path_at(program, found[point], self.tol, self.exact, self.time_limit)
             points.append(whole(alone)[0])
-            if not self.exact:
-                proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
-                paths[i] = replace(found, points=proved)
+            proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
+            paths[i] = replace(found, points=proved)
         return paths, points
 
     def _scoring(self, loss: Loss) -> Any:
