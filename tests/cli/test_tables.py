@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def test_one_answer_from_every_kind_of_file(invoke: Invoke, numbers: Path, tmp_p
     expected = answer(invoke("solve", numbers, *options))
     for name in ("d.parquet", "d.feather", "d.tsv", "semicolons.csv", "d.npz"):
         found = answer(invoke("solve", tmp_path / name, *options))
-        assert {**found, "seconds": 0} == {**expected, "seconds": 0}
+        assert {**found, "seconds": 0, "notes": []} == {**expected, "seconds": 0}
 
 
 def test_the_proof_of_an_encoded_table(invoke: Invoke, trial: Path, tmp_path: Path) -> None:
@@ -169,7 +170,11 @@ def test_notes_go_to_standard_error(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("solve", path, "--target", "y", "--drop-missing", "--json")
     assert answer(result)["features"] == ["größe"]
     notes = " ".join(result.stderr.split())
-    for note in ("not UTF-8", "with decimal commas.", "1 row with missing values left out."):
+    for note in (
+        "not UTF-8",
+        "with decimal commas.",
+        "1 row with missing values left out: 'größe' (1).",
+    ):
         assert note in notes
 
 
@@ -230,3 +235,66 @@ def test_completion(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(app, [], prog_name="sparsebounds")
     assert {"squared", "squared_hinge"} <= set(done.stdout.split())
     assert "logistic" not in done.stdout
+
+
+# A look at the columns.
+
+
+def test_twins_on_the_command_line(invoke: Invoke, numbers: Path, tmp_path: Path) -> None:
+    """One of them stays, a sentence says so everywhere, and files know the columns by name."""
+    frame = pl.read_csv(numbers)
+    data = tmp_path / "twins.csv"
+    frame.with_columns(years=pl.col("age"), pulse=pl.lit(3)).write_csv(data)
+    proof, model, page = tmp_path / "c.json", tmp_path / "m.json", tmp_path / "r.html"
+    options = ("--target", "score", "-k", 2, "--json")
+    result = invoke(
+        "solve", data, *options, "--certificate", proof, "--out", model, "--report", page
+    )
+    found = answer(result)
+    sentences = [
+        "Left out, as another column says the same: 'years' (equals 'age'). --keep-twins keeps it.",
+        "The same value in every row, which explains nothing: 'pulse' (3).",
+    ]
+    assert found["notes"] == sentences
+    written = html.unescape(page.read_text(encoding="utf-8"))
+    for sentence in sentences:
+        assert sentence in " ".join(result.stderr.split())
+        assert sentence in written
+    alone = frame.with_columns(pulse=pl.lit(3))
+    alone.write_csv(tmp_path / "alone.csv")
+    expected = answer(invoke("solve", tmp_path / "alone.csv", *options))
+    assert found["coef"] == expected["coef"]
+    assert found["lower"] == expected["lower"]
+    assert invoke("verify", proof, data, "--target", "score").exit_code == 0
+    # Another table, in which other columns are twins, is read by the same names.
+    frame.with_columns(years=pl.col("dose"), weight=pl.col("age")).write_csv(data)
+    again = answer(invoke("certify", model, data, "--json"))
+    assert again["nonzeros"] == 2
+    assert "years" not in json.loads(model.read_text())["features"]
+    frame.with_columns(years=pl.col("age")).write_csv(data)
+    result = invoke("solve", data, *options, "--always", "years")
+    assert result.exit_code == 2
+    assert "--always 'years' was left out, as another column says the same" in result.stderr
+    points = answer(invoke("path", data, "--target", "score", "--ks", "1", "--json"))
+    assert points["notes"] == sentences[:1]
+
+
+def test_a_certificate_from_before_twins_were_left_out(
+    invoke: Invoke, numbers: Path, tmp_path: Path
+) -> None:
+    data, proof = tmp_path / "twins.csv", tmp_path / "c.json"
+    pl.read_csv(numbers).with_columns(years=pl.col("age")).write_csv(data)
+    read = ("--target", "score")
+    result = invoke("solve", data, *read, "-k", 1, "--keep-twins", "--certificate", proof)
+    assert result.exit_code in (0, 3)
+    assert invoke("verify", proof, data, *read, "--keep-twins").exit_code == 0
+    assert invoke("verify", proof, data, *read).exit_code == 0
+
+
+def test_a_target_with_cells_that_are_no_numbers(refused: Refused, tmp_path: Path) -> None:
+    rows = "\n".join(f"{i % 7},{'<0.5' if i % 10 == 0 else i}" for i in range(40))
+    (tmp_path / "d.csv").write_text(f"a,sev\n{rows}\n")
+    assert refused("solve", tmp_path / "d.csv", "--target", "sev") == (
+        "The target 'sev' must hold numbers, but has '<0.5' in 4 rows: write numbers there, or "
+        "nothing, and pass --drop-missing."
+    )

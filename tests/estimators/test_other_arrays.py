@@ -148,7 +148,8 @@ def test_rows_of_weight_0_are_left_out(kind: str, tmp_path: Path) -> None:
     there, weights = KINDS[kind](X, tmp_path), KINDS[kind](WEIGHTS, tmp_path)
     ours = sb.SparseRegressor(k=3).fit(there, Y, sample_weight=weights)
     theirs = sb.SparseRegressor(k=3).fit(X[WEIGHTS > 0], Y[WEIGHTS > 0])
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+    # An objective to 1e-14 of itself is one of coefficients to 1e-7.
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -114,4 +114,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     classes.report(folder / "classes.html")
     path = sb.path(X[train], y[train], ks=range(7), **options)
     path.report(folder / "path.html")
+    units = 1e5 * X[train] + 1e6
+    long = [f"a_name_that_is_longer_than_a_telephone_is_wide={i} or more" for i in range(6)]
+    wide = sb.solve(units, 1e4 * y[train], k=2, **options | {"feature_names": long})
+    wide.report(folder / "wide.html")
     return Made(folder, X, y, labels, regression, classes, path)

@@ -162,6 +162,69 @@ def test_the_table_sorts_and_filters(opened: Any, made: Any) -> None:
     assert len(column(0)) == 6
 
 
+BREAKS = """
+const broken = [], walker = document.createTreeWalker(document.querySelector('body'), 4);
+while (walker.nextNode()) {
+  const node = walker.currentNode, holder = node.parentElement;
+  if (holder.closest('script, style, noscript, pre, svg, .code')) continue;
+  for (const word of node.textContent.matchAll(/[^\\s\\u2026-]+/g)) {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+    if (tops.size > 1) broken.push(word[0]);
+  }
+}
+return broken;
+"""
+"""Words that stand on two lines."""
+
+WIDER = """
+const shown = [...document.querySelectorAll('body *')].filter((one) => one.offsetParent !== null);
+const out = shown.filter((one) => !one.closest('svg') && (
+  one.getBoundingClientRect().right > innerWidth + 0.5 || one.getBoundingClientRect().left < 0));
+const cut = shown.filter((one) => one.matches('th, td, h1, h2, h3, .card *, .wide, figure, pre')
+  && one.scrollWidth > one.clientWidth + 1);
+const drawn = [...document.querySelectorAll('.main-svg text')].filter((text) => {
+  const box = text.getBoundingClientRect(), room = text.closest('.chart').getBoundingClientRect();
+  return box.width && (box.left < room.left - 1 || box.right > room.right + 1);
+});
+return [...out, ...cut, ...drawn].map((one) => `${one.tagName} ${one.textContent.trim()}`);
+"""
+"""What is wider than the page or than its own box, in text or in a chart."""
+
+
+@pytest.mark.parametrize("name", [*FILES, "wide"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_a_telephone_and_a_desk(opened: Any, name: str, width: int) -> None:
+    browser = opened(name)
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser = opened(name)
+        assert browser.execute_script("return innerWidth") == width
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert browser.execute_script(WIDER) == []
+        assert browser.execute_script(BREAKS) == []
+        # Each column of a table has a title that is seen, and no column is empty.
+        empty = browser.execute_script(
+            "return [...document.querySelectorAll('table')].flatMap((table) =>"
+            " [...table.rows[0].cells].filter((cell, j) =>"
+            " [...table.tBodies[0].rows].every((row) => !row.cells[j].innerText.trim())))"
+            ".map((cell) => cell.innerText)"
+        )
+        assert empty == []
+        # A row of charts is full: the last one is as wide as what it leaves.
+        gaps = browser.execute_script(
+            "return [...document.querySelectorAll('.halves')].map((row) =>"
+            " row.getBoundingClientRect().right"
+            " - row.lastElementChild.getBoundingClientRect().right)"
+        )
+        assert all(abs(gap) < 2 for gap in gaps)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def brightness(browser: Any, what: str, key: str) -> float:
     """From 0 to 255, of an element's colour."""
     color = browser.execute_script(

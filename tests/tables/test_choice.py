@@ -101,7 +101,9 @@ def test_rows_with_gaps_are_left_out(gaps: Path) -> None:
     reading = read_table(gaps, Choice(target="y", one_hot=True, drop_missing=True))
     assert reading.train.y.tolist() == [6, 7]
     assert reading.train.X.tolist() == [[6, 2, 0], [7, 0, 1]]
-    assert reading.notes == ("5 rows with missing values left out.",)
+    assert reading.notes == (
+        "5 rows with missing values left out: 'y' (1), 'a' (1), 'b' (2), 'c' (1).",
+    )
     # Gaps in columns that play no part do not matter.
     reading = read_table(gaps, Choice(target="y", features=("a",), drop_missing=True))
     assert reading.train.y.tolist() == [1, 2, 4, 6, 7]

@@ -19,7 +19,6 @@ from sparsebounds.tables import (
     IMPUTATIONS,
     Choice,
     Reading,
-    Rows,
     check_column,
     did_you_mean,
     read_table,
@@ -94,6 +93,9 @@ class TableOptions:
         help="Fill missing numbers with their median or mean, text with its most frequent value.",
         autocompletion=lambda: list(IMPUTATIONS),
     )
+    keep_twins: bool | None = _table(
+        "--keep-twins", help="Keep columns that say the same as another; else the first stays."
+    )
     positive: str | None = _table(
         metavar="LABEL",
         help="The class that positive coefficients speak for, told from the others. Default: the "
@@ -107,15 +109,15 @@ class TableOptions:
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
     seed: int | None = _table(help="Seed of --test. Default 0.")
 
-    def read(self, path: Path, base: Choice | None = None) -> Reading:
-        """The file as the options say, on top of what a model file says."""
+    def read(self, path: Path, base: Choice | None = None, *, quiet: bool = False) -> Reading:
+        """The file as the options say, on top of what a file remembers, and its notes told."""
         given = asdict(self)
         for name in ("features", "exclude", "categorical"):
             given[name] = tuple(given[name]) if given[name] else None
         choice = (base or Choice()).changed(**given)
         with spinner(f"Reading {path.name}"):
             reading = read_table(path, choice)
-        for note in reading.notes:
+        for note in () if quiet or base is not None else reading.notes:
             tell(note)
         return reading
 
@@ -222,7 +224,7 @@ class ProblemOptions:
         given = asdict(self) | ({} if size is None else asdict(size))
         given["positive"] = given.pop("nonnegative")
         for name in ("always", "never"):
-            given[name] = _listed(f"--{name}", given[name], reading.train, reading.path)
+            given[name] = _listed(f"--{name}", given[name], reading)
         if self.c is not None and self.c != "auto":
             given["c"] = float(self.c)
         asked = (base or Parameters()).changed(**given)
@@ -235,15 +237,21 @@ class ProblemOptions:
 
 
 def _listed(
-    option: str, values: list[str] | None, table: Rows, path: Path
+    option: str, values: list[str] | None, reading: Reading
 ) -> tuple[str | int, ...] | None:
     """The features of --always or --never: names, or column numbers where there are none."""
+    names = reading.train.names
     if not values:
         return None
-    parts = split_names(values, table.names or ())
-    if table.names is not None:
+    parts = split_names(values, (*(names or ()), *reading.left_out))
+    if names is not None:
         for part in parts:
-            check_column(option, part, table.names, path)
+            if part in reading.left_out:
+                raise InputError(
+                    f"{option} {part!r} was left out, as another column says the same: name that "
+                    "one, or pass --keep-twins."
+                )
+            check_column(option, part, names, reading.path)
         return tuple(parts)
     for part in parts:
         if not part.isdecimal():

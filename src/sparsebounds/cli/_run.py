@@ -96,7 +96,7 @@ class Run:
             lower=solution.lower,
             upper=solution.upper,
             parameters=self.parameters,
-            choice=None if self.reading.recipe is None else self.reading.choice,
+            choice=self.reading.remembered(),
             recipe=self.reading.recipe,
         )
 
@@ -117,6 +117,7 @@ class Run:
             "scores": self.scores or None,
             "chosen": None if self.folds is None else self.folds.tried.words,
             "advice": self.advice,
+            "notes": self.reading.notes,
             "nodes": solution.stats.nodes,
             "passes": float(solution.stats.full_passes),
             "seconds": solution.stats.seconds,

@@ -115,7 +115,7 @@ def path(
                 callback=callback,
             )
     if as_json:
-        print_json(_record(program, found))
+        print_json(_record(program, found) | {"notes": reading.notes})
     else:
         _show(found)
     with sentences():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,9 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.validate import Exact
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
+from sparsebounds.estimators._input import columns_named
 from sparsebounds.estimators._ridge import auto_ridge
+from sparsebounds.estimators._summary import Summary, spread_of, titled
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
 from sparsebounds.solving import Solution, solve
@@ -67,15 +70,16 @@ class LinearEstimator(BaseEstimator):
             if X.shape[0] < 2:
                 raise InputError(f"X has {X.shape[0]} sample (row); fitting takes 2 or more.")
             return X, check.response_labels(column_or_1d(response(y), warn=True), X.shape[0])
-        X, y = validate_data(
-            self,
-            X,
-            response(y),
-            accept_sparse="csc",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-            **options,
-        )
+        with columns_named(X, self):
+            X, y = validate_data(
+                self,
+                X,
+                response(y),
+                accept_sparse="csc",
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=2,
+                **options,
+            )
         return X, y
 
     def _problem(self, loss: Loss) -> dict[str, Any]:
@@ -102,10 +106,66 @@ class LinearEstimator(BaseEstimator):
         if stays(X):
             validate_data(self, X, skip_check_array=True, reset=False)
             return linear(X, self.coef_, self.intercept_)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
+        with columns_named(X, self):
+            X = validate_data(
+                self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+            )
         return np.asarray(safe_sparse_dot(X, self.coef_.T) + self.intercept_)
+
+    def get_support(self, indices: bool = False) -> Any:
+        """The columns that the model uses, of any class: a mask, or their positions."""
+        check_is_fitted(self)
+        mask = np.any(np.atleast_2d(self.coef_) != 0.0, axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
+    def summary(self) -> Summary:
+        """The features of the model, each with its coefficient per unit and per standard deviation.
+
+        Prints as a table; its `columns` make a data frame.
+        """
+        check_is_fitted(self)
+        found = all_of(self.solution_)
+        title = titled(type(self).__name__, found)
+        return Summary.of(title, found, self._spreads, self._labels())
+
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        label: Any = None,
+    ) -> None:
+        """Write all that was found and proved into one HTML file that opens offline.
+
+        `X`, `y` and `sample_weight` are rows that the model has not seen, to show how it predicts
+        (else the training rows do). With more than two classes `label` is the class whose model is
+        shown, against the rest. Needs the extra `report`, and a model that was not pickled.
+        """
+        check_is_fitted(self)
+        labels, found = self._labels(), all_of(self.solution_)
+        at = 0
+        if len(found) > 1:
+            if label is None or label not in labels:
+                known = ", ".join(map(repr, labels))
+                raise InputError(f"label={label!r} must be the class to report on, of {known}.")
+            at = labels.index(label)
+        found[at].report(file, X, y, sample_weight=sample_weight, **self._evidence(at))
+
+    def _labels(self) -> list[Any]:
+        """The class that each model is for; None where there is one model."""
+        found = all_of(self.solution_)
+        return self.classes_.tolist() if len(found) > 1 else [None]
+
+    def _evidence(self, at: int) -> dict[str, Any]:
+        """What a report of the model with this number shows beside it."""
+        return {}
+
+    def _keep_solutions(self, found: list[Solution]) -> None:
+        """The solutions, each with its data, and what a summary needs of these."""
+        self._spreads = [spread_of(one.program, one) for one in found if one.program is not None]
+        self.solution_ = one_or_all(found)
 
     def _predicted(self, X: Any, work: Callable[[Vector], Any]) -> Any:
         """What a method makes of the linear predictor, row by row."""
@@ -134,11 +194,12 @@ class SparseEstimator(LinearEstimator):
         coded, weights = self._coded(y, weights)
         loss = self._scaled(loss, X, coded[0], weights)
         self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
-        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in coded]
+        sides = self._labelled(coded)
+        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in sides]
         if keep is not None:
             found = [solution.among(np.flatnonzero(keep)) for solution in found]
         self._keep(found)
-        self.solution_ = one_or_all(found)
+        self._keep_solutions(found)
         self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
 
@@ -162,10 +223,10 @@ class SparseEstimator(LinearEstimator):
         return None if self.ball is not None else self._auto_ridge(X, y, weights, loss)
 
     def _solve(
-        self, X: Any, y: Vector, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
+        self, X: Any, y: Any, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
     ) -> Solution:
         """One of the `problems` that a fit consists of, which share the time."""
-        solution = solve(
+        return solve(
             X,
             y,
             k=self._size(),
@@ -176,7 +237,11 @@ class SparseEstimator(LinearEstimator):
             **self._problem(loss),
             time_limit=None if self.time_limit is None else self.time_limit / problems,
         )
-        return replace(solution, program=None)
+
+
+def all_of(values: Any) -> list[Any]:
+    """What `one_or_all` was made of."""
+    return values if isinstance(values, list) else [values]
 
 
 def one_or_all(values: Any) -> Any:

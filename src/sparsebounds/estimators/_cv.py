@@ -28,12 +28,13 @@ from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
 from sparsebounds.estimators._arrays import linear, some_rows, stays
-from sparsebounds.estimators._base import LinearEstimator, one_or_all
+from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all
 from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder
-from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices
+from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
 from sparsebounds.program import Program
+from sparsebounds.report import Tried
 
 OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
 """Options of a path that are not a problem's."""
@@ -68,8 +69,23 @@ class SparseCV(LinearEstimator):
         paths, points = self._search(X, y, weights, loss, coded, groups)
         self.path_ = one_or_all(paths)
         self._keep(points)
+        given = {**self._problem(loss), "ridge": self.ridge_, "sample_weight": weights}
+        given["time_limit"] = self.time_limit
+        sides = zip(self._labelled(coded), points, strict=True)
+        self._keep_solutions([solution_at(X, t, point, **given) for t, point in sides])
         self.n_iter_ = sum(found.newton_steps for found in paths)
         return self
+
+    def _evidence(self, at: int) -> dict[str, Any]:
+        chosen = {"k": self.best_k_, "l0": self.best_l0_, "ridge": self.ridge_}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        shown: dict[str, Any] = {"path": all_of(self.path_)[at]}
+        if self.criterion == "cv":
+            score = self.scoring if isinstance(self.scoring, str) else "score"
+            said = " and ".join(f"{name} = {value:g}" for name, value in chosen.items())
+            words = f"Cross-validation chose {said}."
+            shown["folds"] = Tried(words, self.cv_results_, score, chosen)
+        return shown
 
     def _search(
         self, X: Any, y: Any, weights: Vector, loss: Loss, coded: Sequence[Vector], groups: Any
@@ -122,9 +138,8 @@ class SparseCV(LinearEstimator):
             program = posed(X, target, weights, self.ridge_, options)
             alone = path_at(program, found[point], self.tol, self.exact, self.time_limit)
             points.append(whole(alone)[0])
-            if not self.exact:
-                proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
-                paths[i] = replace(found, points=proved)
+            proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
+            paths[i] = replace(found, points=proved)
         return paths, points
 
     def _scoring(self, loss: Loss) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds.data import Coded
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator, one_or_all
 from sparsebounds.losses import Loss, log_chances
@@ -51,6 +52,13 @@ class ClassifierPredictions(ClassifierMixin):
         weights = weights * self._class_weights(codes, weights)[codes]
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [np.where(codes == c, 1.0, -1.0) for c in positives], weights
+
+    def _labelled(self, coded: list[Vector]) -> list[Coded]:
+        """The responses, with the labels that -1 and +1 stand for."""
+        if len(coded) == 1:
+            return [Coded(coded[0], tuple(self.classes_.tolist()))]
+        names = ((f"not {label}", label) for label in self.classes_.tolist())
+        return [Coded(y, pair) for y, pair in zip(coded, names, strict=True)]
 
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The model of each problem and what is proved about it, as attributes."""

@@ -38,7 +38,7 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
     best_k_, best_l0_, ridge_, cv_results_
         As in `SparseRegressorCV`.
     path_ : Path, or a list with one per class
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_
+    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_
         As in `SparseClassifier`.
     n_iter_, n_features_in_, feature_names_in_
     """

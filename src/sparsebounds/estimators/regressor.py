@@ -33,6 +33,10 @@ class RegressorPredictions(RegressorMixin):
         """The response of the only problem, and the weights."""
         return [y], weights
 
+    def _labelled(self, coded: list[Vector]) -> list[Vector]:
+        """The responses as they are shown."""
+        return coded
+
     def _keep(self, points: Sequence[CertifiedPoint]) -> None:
         """The only model and what is proved about it, as attributes."""
         (point,) = points

@@ -47,7 +47,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     path_ : Path
         Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one has a
         tighter bound where there is one (with `exact`, in `certificate_`).
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_
+    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_
         Of the chosen point, as in `SparseRegressor`.
     n_iter_ : int
         Newton steps of `path_`.

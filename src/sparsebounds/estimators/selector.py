@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsebounds._support.array import Mask
 from sparsebounds.estimators._arrays import returned, some_columns, stays
 from sparsebounds.estimators._base import SparseEstimator
+from sparsebounds.estimators._summary import Summary
 from sparsebounds.estimators.classifier import SparseClassifier
 from sparsebounds.estimators.regressor import SparseRegressor
 from sparsebounds.losses import get_loss
@@ -53,13 +54,20 @@ class SparseSelector(SelectorMixin, SparseEstimator):
             self.feature_names_in_ = model.feature_names_in_
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
-        solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-        self.support_ = np.zeros(self.n_features_in_, dtype=np.bool_)
-        for solution in solutions:
-            self.support_[solution.support] = True
+        self.support_ = model.get_support()
         for name in TAKEN_OVER:
             setattr(self, name, getattr(model, name))
         return self
+
+    def summary(self) -> Summary:
+        """That of `estimator_`."""
+        check_is_fitted(self)
+        return self.estimator_.summary()
+
+    def report(self, file: Any, *rows: Any, **options: Any) -> None:
+        """That of `estimator_`, whose arguments it takes."""
+        check_is_fitted(self)
+        self.estimator_.report(file, *rows, **options)
 
     def transform(self, X: Any) -> Any:
         """The columns kept."""

@@ -7,7 +7,8 @@ of the r-th support, all of them at once,
     w_r <- w_r - H_r^-1 g_r                 with a = F'(z_r), B = F''(z_r), c = A_r B 1
 
 halved while the objective does not fall. The decrement d = g.H^-1 g is about twice what is left to
-gain: a support whose objective less d is above a limit is given up. A draft's objective is rounded
+gain, and less than that far down an exponential (classes that are separable): a support whose
+objective less 4 d is above a limit is given up. A draft's objective is rounded
 to nearest and proves nothing; `refit` makes a model of it. What plain steps do not settle (classes
 that are separable under a tiny ridge) is left to `refit` as well.
 """
@@ -25,6 +26,9 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import FLAT
 
 STEPS, HALVINGS = 12, 6
+HOPE = 4.0
+"""What may be left to gain, in decrements."""
+
 SETTLED = 1e-10
 """The decrement before the last step, relative to the objective; the step leaves its square."""
 
@@ -157,7 +161,7 @@ class _Batch:
                 break
             step, rise, decrement = self.steps(left)
             value = self.value[left]
-            hopeless = value - decrement > limit[left]
+            hopeless = value - HOPE * decrement > limit[left]
             result[left[hopeless]] = np.inf
             fine = np.isfinite(decrement) & ~hopeless
             left, step, rise = left[fine], step[fine], rise[fine]

@@ -95,6 +95,9 @@ class DenseMatrix(Matrix):
         return self.array[:, index].astype(np.float64, copy=False)
 
     def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
+        if not self.tall:
+            yield slice(0, self.shape[0]), self.columns(index)
+            return
         n, m = self.shape
         self.passes += len(index) / max(1, m)
         tall = min(ROWS, max(SLIVER, BLOCK // max(1, len(index))))

@@ -46,6 +46,15 @@ class SparseMatrix(Matrix):
         return int(self._csc.nnz)
 
     @property
+    def values(self) -> Vector:
+        """The stored entries."""
+        return np.asarray(self._csc.data)
+
+    def column_of_entries(self) -> Index:
+        """The column of each stored entry."""
+        return np.repeat(np.arange(self.shape[1]), np.diff(self._csc.indptr))
+
+    @property
     def batch(self) -> int:
         # A round takes many products with a working column, and one with any other.
         return max(super().batch, self.shape[1] // ROUND if self.thin else 0)

@@ -19,6 +19,7 @@ from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.result import changes as changes
 from sparsebounds.paths.result import printed as printed
+from sparsebounds.paths.solution import solution_at as solution_at
 from sparsebounds.paths.walk import PathProgress
 
 __all__ = ["Path", "PathPoint", "PathProgress", "path", "path_of"]

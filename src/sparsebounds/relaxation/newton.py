@@ -98,6 +98,7 @@ def newton(
     noise = NOISE * scale
     point, slopes = start, penalty.slopes(start.w)
     value, best_dual, best = point.value + slopes.value, -np.inf, point
+    highest = -np.inf
     proximal, steps, idle, narrowest = FIRST_PROXIMAL, 0, 0, np.inf
     cut = False
     while True:
@@ -106,9 +107,10 @@ def newton(
         # nothing, because the best intercept may be far away.
         dual = point.dual - penalty.conjugate(-point.gradient)
         charge = abs(point.slope) * (1.0 + abs(point.b))
-        balanced = charge <= max(tolerance, BALANCED * (value - dual))
-        if balanced and dual - charge > best_dual:
-            best_dual, best = dual - charge, point
+        if dual - charge > highest:
+            highest, best = dual - charge, point
+        if charge <= max(tolerance, BALANCED * (value - dual)):
+            best_dual = max(best_dual, dual - charge)
         gap = value - best_dual
         idle = 0 if gap < (1.0 - worth) * narrowest else idle + 1
         narrowest = min(gap, narrowest)

@@ -17,6 +17,7 @@ from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.paths import AXES, MEMBERS, Path, entry_order, members, places, program_coefs
 from sparsebounds.report.band import Band
+from sparsebounds.report.page import shortened
 
 BLUE, ORANGE, GREEN, FAINT, INK = (
     f"var(--{name})" for name in ("blue", "orange", "green", "faint", "ink")
@@ -37,7 +38,7 @@ def plain(text: object) -> str:
 
 def short(text: str) -> str:
     """A name on an axis."""
-    return plain(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+    return plain(shortened(text, LONGEST))
 
 
 def figure(
@@ -52,6 +53,7 @@ def figure(
     """Traces with titled axes in the page's colours."""
     grid = "var(--grid)"
     look = {"gridcolor": grid, "zerolinecolor": grid, "linecolor": FAINT, "automargin": True}
+    look |= {"separatethousands": True, "exponentformat": "none"}
     return {
         "data": list(traces),
         "layout": {
@@ -156,10 +158,10 @@ def coefficients_chart(path: Path) -> Drawn:
             x,
             coefs[:, i],
             {"color": colored.get(i, FAINT), "width": 1.6},
-            "%{customdata}: %{y:.4g}<extra></extra>",
-            name=short(name),
+            "%{customdata}: %{y:,.4~r}<extra></extra>",
             customdata=[plain(name)] * len(x),
             marker={"size": 4},
+            **_in_legend(i, name, large.tolist()),
         )
         for i, name in enumerate(map(path.label, order.tolist()))
     ]
@@ -168,11 +170,21 @@ def coefficients_chart(path: Path) -> Drawn:
         path.kind,
         x,
         traces,
-        "coefficient" + (" (standardized columns)" if scaled else ""),
+        "coefficient" + (" (standardized)" if scaled else ""),
         hovermode="closest",
         showlegend=True,
         legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 12}},
     )
+
+
+def _in_legend(i: int, name: str, large: list[int]) -> Drawn:
+    """A line of its own colour stands for itself; all grey ones have one entry."""
+    colored, rest = large[: len(LINES)], large[len(LINES) :]
+    if i in colored:
+        return {"name": short(name)}
+    others = f"{len(rest)} other{'s' * (len(rest) != 1)}"
+    last = {"legendgroup": "others", "legendrank": 2000}
+    return {"name": others, **last, "showlegend": i == min(rest)}
 
 
 def members_chart(path: Path) -> Drawn:
@@ -220,7 +232,7 @@ def folds_chart(results: Mapping[str, Any], score: str, chosen: Mapping[str, Any
                 place[rows],
                 mean[rows],
                 {"color": LINES[at % len(LINES)], "width": 1.6},
-                f"{kind} = %{{x}}: %{{y:.4g}} ± %{{error_y.array:.2g}}",
+                f"{kind} = %{{x}}: %{{y:,.4~r}} ± %{{error_y.array:,.2~r}}",
                 error_y={"type": "data", "array": error[rows], "width": 2, "thickness": 1},
                 name="mean of the folds" if ridge is None else f"ridge = {ridge:g}",
                 marker={"size": 5},
@@ -238,7 +250,7 @@ def scores_chart(path: Path, score: str, sides: Mapping[str, Vector]) -> Drawn:
     x = places(path)
     looks = {"color": BLUE, "dash": "dot"}, {"color": ORANGE, "dash": "solid"}
     traces = [
-        curve(x, values, look | {"width": 1.8}, "%{y:.4g}", name=name)
+        curve(x, values, look | {"width": 1.8}, "%{y:,.4~r}", name=name)
         for (name, values), look in zip(sides.items(), looks, strict=False)
     ]
     return along(path.kind, x, traces, score, hovermode="x unified", showlegend=True)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Vector
+from sparsebounds._support.decimals import readable
 from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, Drawn, curve, dots, figure, plain
-from sparsebounds.report.page import Block, Cell, Chart, Table, Text, count, number
+from sparsebounds.report.page import Block, Card, Cards, Cell, Chart, Table, Text, count, number
 from sparsebounds.report.scores import Predicted, Scores, chance
 from sparsebounds.solving import classes_sentence
 
@@ -31,13 +32,19 @@ BINS, LEAST_ROWS = 10, 8
 """Of the calibration: bins at most, and rows in each at least."""
 
 
-def scores_block(sides: Mapping[str, Scores]) -> Table:
-    """One row per score, one column per set of rows."""
-    rows = [
-        (Cell(name), *(number(scores.get(name, math.nan), 4) for scores in sides.values()))
-        for name in next(iter(sides.values()))
-    ]
-    return Table(("score", *sides), rows)
+def scores_block(sides: Mapping[str, Scores]) -> Cards:
+    """A card per score: on the last set of rows, with the others' below."""
+    *others, (shown, last) = sides.items()
+    return Cards(
+        tuple(
+            Card(
+                name,
+                number(last.get(name, math.nan), 4).text,
+                "; ".join([shown, *(f"{who}: {number(own[name], 4).text}" for who, own in others)]),
+            )
+            for name in next(iter(sides.values()))
+        )
+    )
 
 
 def diagnostics(
@@ -106,7 +113,7 @@ def _scatter(
     titles: tuple[str, str],
 ) -> Drawn:
     """Points around a line that they should be near; `names` are for hovering."""
-    hover = f"{names[0]} %{{x:.4g}}, {names[1]} %{{y:.4g}}<extra></extra>"
+    hover = f"{names[0]} %{{x:,.4~r}}, {names[1]} %{{y:,.4~r}}<extra></extra>"
     points = dots(x, y, {"color": BLUE, "size": 6, "opacity": 0.65}, hovertemplate=hover)
     return figure([_line(*line), points], *titles, showlegend=False)
 
@@ -212,7 +219,9 @@ def _histogram(
         "x": (edges[:-1] + edges[1:]) / 2,
         "width": np.diff(edges),
         "y": counts,
-        "customdata": [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist())],
+        "customdata": [
+            f"{readable(a, 3)} to {readable(b, 3)}" for a, b in pairwise(edges.tolist())
+        ],
         "name": name,
         "marker": {"color": color},
         "opacity": 0.7,

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebounds._support.array import Vector
 from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
-from sparsebounds.report.page import Cell, Table, number
+from sparsebounds.report.page import Cell, Table, named, number
 from sparsebounds.solving import Solution
 
 MOST_FEATURES = 1000
@@ -32,16 +32,16 @@ def model_table(program: Program, solution: Solution, labels: list[str], spread:
     order = sorted(solution.support.tolist(), key=lambda i: -abs(effect[i]))
     rows = [
         (
-            Cell(labels[i]),
+            named(labels[i]),
             number(float(solution.coef[i])),
-            Cell(f"{effect[i]:.4g}", float(abs(effect[i])), bar=float(effect[i] / longest)),
+            number(float(effect[i]), 4, bar=float(effect[i] / longest)),
             _proved(i, inside, set()),
         )
         for i in order
     ]
     if program.fit_intercept:
-        faint = Cell(f"{solution.intercept:.6g}", float(solution.intercept), mark="faint")
-        rows.append((Cell("(intercept)", mark="faint"), faint, Cell("", -1.0), Cell("")))
+        faint = number(float(solution.intercept), mark="faint")
+        rows.append((named("(intercept)", "faint"), faint, Cell(""), Cell("")))
     return Table(
         ("feature", "coefficient", "effect of one standard deviation", "proved"),
         rows,
@@ -61,10 +61,10 @@ def features_table(
     order = np.lexsort((np.arange(program.m), -weight, -effect, ~chosen))[:MOST_FEATURES]
     rows = [
         (
-            Cell(labels[i]),
-            number(float(solution.coef[i])) if chosen[i] else Cell("–", 0.0, mark="faint"),
+            named(labels[i]),
+            number(float(solution.coef[i])) if chosen[i] else Cell("–", key=0.0, mark="faint"),
             _proved(i, inside, outside),
-            Cell(f"{weight[i]:.3f}", float(weight[i])),
+            Cell(f"{weight[i]:.1%}", key=float(weight[i])),
             number(float(mean[i]), 5),
             number(float(spread[i]), 5),
         )
@@ -72,12 +72,13 @@ def features_table(
     ]
     left = program.m - len(rows)
     note = (
-        "The relaxed weight says how much of a feature the convex relaxation takes, from 0 to 1: "
-        "one that is not in the model but has a large weight is a near miss."
+        "The proof starts from an easier problem, in which a feature may be taken in part; the "
+        "part taken is how much of it. A feature that is not in the model, but is taken for the "
+        "most part, is a near miss."
     )
     if left:
-        note += f" {left} more features, of smaller weight, are not listed."
-    titles = "feature", "coefficient", "proved", "relaxed weight", "mean", "standard deviation"
+        note += f" {left} more features, taken in smaller part, are not listed."
+    titles = "feature", "coefficient", "proved", "part taken", "mean", "standard deviation"
     return Table(titles, rows, name="features", note=note)
 
 

@@ -12,7 +12,19 @@ from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds.exact import NearOptimal
 from sparsebounds.program import Program
 from sparsebounds.report.origin import Origin, data_section, repeat_section
-from sparsebounds.report.page import Block, Card, Cell, Page, Section, Table, Text, count, write
+from sparsebounds.report.page import (
+    Block,
+    Card,
+    Cell,
+    Page,
+    Section,
+    Table,
+    Text,
+    count,
+    listed,
+    named,
+    write,
+)
 
 MOST_FEATURES = 200
 """Rows of the table of features."""
@@ -85,7 +97,7 @@ def _features(near: NearOptimal, labels: Sequence[str]) -> Table:
         every = Cell("every one", mark="good") if share[i] == 1.0 else Cell("")
         uses = count(round(share[i] * len(near)))
         bar = Cell(f"{share[i]:.0%}", float(share[i]), bar=float(share[i]))
-        rows.append((Cell(labels[i]), uses, bar, every))
+        rows.append((named(labels[i]), uses, bar, every))
     return Table(("feature", "models", "share of the models", "used by"), rows, "near-features")
 
 
@@ -93,9 +105,9 @@ def _models(program: Program, near: NearOptimal, labels: Sequence[str]) -> Table
     rows = []
     for place, (support, value) in enumerate(zip(near.supports, near.values.tolist(), strict=True)):
         far = worse(program, near, value)
-        names = ", ".join(labels[i] for i in support) or "none"
+        names = [labels[i] for i in support] or ["none"]
         cells = (Cell(rounded_up(value), value), Cell(percent_up(far), far), count(len(support)))
-        rows.append((count(place + 1), *cells, Cell(names)))
+        rows.append((count(place + 1), *cells, listed(names)))
     titles = ("", "objective", "worse than the best by", "size", "features")
     note = "A percentage is of the objective without features, or of the best one's, if larger."
     return Table(titles, rows, "near-models", note)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.decimals import readable
 from sparsebounds._version import __version__
 from sparsebounds.program import Program
-from sparsebounds.report.page import Block, Cell, Code, Section, Table, Text, count, number
+from sparsebounds.report.page import Block, Cell, Code, Section, Table, Text, count, named, number
 from sparsebounds.report.scores import Held, coded
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "plotly")
@@ -63,7 +64,7 @@ def data_section(
     if changed:
         titles = "column", "became", "a gap is filled with"
         cells = [
-            (Cell(str(one["name"])), Cell(_became(one)), Cell(_filled(one["fill"])))
+            (named(str(one["name"])), Cell(_became(one)), Cell(_filled(one["fill"])))
             for one in changed
         ]
         note = "How columns are encoded, and what would fill a gap."
@@ -83,7 +84,8 @@ def repeat_section(program: Program | None, origin: Origin, spent: str) -> Secti
     found |= {"system": platform.platform(terse=True), "cost": spent}
     if program is not None:
         found["fingerprint of the training data"] = program.fingerprint
-    blocks.append(Table(("", ""), [(Cell(name), Cell(value)) for name, value in found.items()]))
+    rows = [(Cell(name), Cell(value, mark="code")) for name, value in found.items()]
+    blocks.append(Table(("", ""), rows))
     return Section("repeat", "To repeat it", tuple(blocks))
 
 
@@ -97,7 +99,7 @@ def _became(column: Mapping[str, Any]) -> str:
 def _filled(fill: Any) -> str:
     if fill is None:
         return "–"
-    return fill if isinstance(fill, str) else f"{fill:.6g}"
+    return fill if isinstance(fill, str) else readable(fill)
 
 
 def _response(program: Program, held: Held | None, target: str) -> Table:
@@ -118,4 +120,4 @@ def _response(program: Program, held: Held | None, target: str) -> Table:
 
 def _share(chosen: Mask) -> Cell:
     """How many rows, and what share of all."""
-    return Cell(f"{chosen.sum()} ({np.mean(chosen):.0%})", float(chosen.sum()))
+    return Cell(f"{chosen.sum():,} ({np.mean(chosen):.0%})", key=float(chosen.sum()))

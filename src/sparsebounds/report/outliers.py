@@ -16,7 +16,7 @@ from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.report.charts import BLUE, FAINT, ORANGE, Drawn, dots, figure, plain
 from sparsebounds.report.origin import Origin
-from sparsebounds.report.page import Block, Cell, Chart, Table, Text, number
+from sparsebounds.report.page import Block, Cell, Chart, Table, Text, count, number
 from sparsebounds.report.scores import Predicted
 from sparsebounds.solving import Outliers, Solution
 
@@ -50,8 +50,9 @@ class MarkedRows:
         if not isinstance(program.loss, Truncated):
             return None
         kept = np.arange(program.n) if program.data.kept is None else program.data.kept
-        none = kept[:0]
-        found = solution.outliers or Outliers(none, none, kept)
+        found = solution.outliers or Outliers(kept[:0], kept[:0], kept)
+        # A solution may number its rows by other data (`among`).
+        kept = np.sort(np.concatenate([found.proved_in, found.proved_out, found.in_doubt]))
         if origin.rows is not None:
             kept, found = origin.rows[kept], found.among(origin.rows)
         return cls(rows, program.loss.c, kept, found, origin.target)
@@ -116,7 +117,8 @@ class MarkedRows:
             marker,
             name=name,
             customdata=self.numbers[at],
-            hovertemplate="row %{customdata}: predicted %{x:.4g}, residual %{y:.4g}<extra></extra>",
+            hovertemplate="row %{customdata}: predicted %{x:,.4~r}, residual %{y:,.4~r}"
+            "<extra></extra>",
         )
 
     def table(self) -> Table:
@@ -125,7 +127,7 @@ class MarkedRows:
         listed = np.flatnonzero(self.outside | (self.proved == "outlier"))
         cells = [
             (
-                Cell(str(self.numbers[i]), float(self.numbers[i])),
+                count(int(self.numbers[i])),
                 number(float(self.rows.y[i])),
                 number(float(self.rows.z[i])),
                 number(float(self.residuals[i] / self.c), 4),

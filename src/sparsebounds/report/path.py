@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from sparsebounds._support.decimals import percent_up
+from sparsebounds._support.decimals import percent_up, readable
 from sparsebounds.paths import MOST_NAMES, Path, changes, printed
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, path_band
@@ -23,6 +23,8 @@ from sparsebounds.report.page import (
     Table,
     Text,
     count,
+    listed,
+    named,
     number,
     write,
 )
@@ -66,7 +68,7 @@ def _cards(path: Path) -> tuple[Card, ...]:
         Card("proved optimal", str(optimal), f"of {len(path)}", "good" if optimal else "open"),
         Card("widest gap", percent_up(float(np.max(path.rel_gap)))),
         Card("narrowest gap", percent_up(float(np.min(path.rel_gap)))),
-        Card("without features", f"{path.null:.5g}", "objective"),
+        Card("without features", readable(path.null, 5), "objective"),
     )
 
 
@@ -114,9 +116,9 @@ def _points(path: Path) -> Table:
         keys = point.place, float(len(point.support)), point.lower, point.upper
         rows.append(
             (
-                *map(Cell, cells, keys),
-                Cell(gap, point.rel_gap, mark="good" if point.status == "optimal" else ""),
-                Cell("  ".join(changed)),
+                *(Cell(text, key=key) for text, key in zip(cells, keys, strict=True)),
+                Cell(gap, key=point.rel_gap, mark="good" if point.status == "optimal" else ""),
+                listed(changed, "  "),
             )
         )
     return Table(
@@ -137,11 +139,11 @@ def _features(path: Path) -> Table:
     last = path[-1].coef
     rows = [
         (
-            Cell(path.label(i)),
+            named(path.label(i)),
             count(len(at)),
-            Cell(f"{at[0]:g}", at[0]),
+            Cell(f"{at[0]:g}", key=at[0]),
             count(proved[i]),
-            number(float(last[i])) if last[i] else Cell("–", 0.0, mark="faint"),
+            number(float(last[i])) if last[i] else Cell("–", key=0.0, mark="faint"),
         )
         for i, at in sorted(places.items(), key=lambda item: -len(item[1]))
     ]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import percent_up, readable, rounded_down, rounded_up
 from sparsebounds.exact import NearOptimal
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
@@ -141,7 +141,7 @@ def gauge(program: Program, solution: Solution) -> list[Block]:
     words = (
         f"out of reach of every such model: {rounded_down(lower, 5)}",
         f"in doubt: at most {rounded_up(upper - lower, 2)}",
-        f"gained by this model: {null - upper:.4g} of {null:.5g}",
+        f"gained by this model: {readable(null - upper, 4)} of {readable(null, 5)}",
     )
     looks = ("reach", "doubt", "gained")
     return [Bar(tuple(map(Stretch, shares, words, looks)))]

@@ -27,6 +27,7 @@ from sparsebounds.solving.sentences import status_words
 
 if TYPE_CHECKING:
     from sparsebounds.paths import Path
+    from sparsebounds.report import Tried
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Solution:
     certificate: Certificate = field(repr=False)
     stats: SolutionStats = field(repr=False)
     program: Program | None = field(repr=False)
-    """The problem, with its data. It is not pickled, and estimators do not keep it."""
+    """The problem, with its data. It is not pickled."""
 
     null_gap: float = math.nan
     """(upper - lower) / |null|, null the objective of the best model without features."""
@@ -203,13 +204,15 @@ class Solution:
         names: Any = None,
         path: Path | None = None,
         program: Program | None = None,
+        folds: Tried | None = None,
     ) -> None:
         """Write all that was found and proved into one HTML file that opens offline.
 
         `X` and `y` are rows that the model has not seen, to show how it predicts (else the
         training rows do); `names` are the features' names; `path` is a path of the same problem,
         whose certified band is drawn (else a short one is made); `program` is the problem where
-        the solution does not hold it any more. Needs the extra `report`.
+        the solution does not hold it any more; `folds` is a cross-validation that chose it. Needs
+        the extra `report`.
         """
         from sparsebounds.exact import near_around
         from sparsebounds.paths import path_around
@@ -223,9 +226,8 @@ class Solution:
         path = path_around(posed, self.stats.seconds) if path is None else path
         said = self.advice(program=posed)
         near = near_around(posed, self.stats.seconds)
-        report_solution(
-            file, posed, self, held=held, names=names, path=path, advice=said, near=near
-        )
+        shown = {"held": held, "names": names, "path": path, "folds": folds, "near": near}
+        report_solution(file, posed, self, advice=said, **shown)
 
     def _repr_html_(self) -> str:
         names = self.feature_names

@@ -36,6 +36,8 @@ class Choice:
     impute: str | None = None
     """How gaps in the features are filled: "median" or "mean"; text by its most frequent value."""
 
+    keep_twins: bool = False
+    """Whether columns that say the same as another stay."""
     positive: str | None = None
     """The class that is told from the others, and that positive coefficients speak for."""
 
@@ -82,6 +84,7 @@ class Choice:
                 stated[name] = float(stated[name])
             elif not isinstance(stated[name], kind):
                 raise InputError(f"{document.path}.{name} is of the wrong kind.")
+        stated.setdefault("keep_twins", True)  # as it was before there was a choice
         return cls(**stated)
 
     def words(self) -> str:
@@ -89,6 +92,8 @@ class Choice:
         given = []
         for field in fields(self):
             value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if field.name == "keep_twins" and self.features:
+                continue  # the columns are named one by one
             if value is True:
                 given.append(option)
             elif value != field.default:

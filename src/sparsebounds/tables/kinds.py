@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables import _polars as pl
+from sparsebounds.tables.suggestions import listing
 
 DATE = r"^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 COMMA_NUMBER = r"^[-+]?[\d.,]*\d[\d.,]*$"
@@ -35,6 +37,29 @@ def kind(series: pl.Series) -> str:
         return "nothing" if series.dtype == pl.Null else "lists, records or bytes"
     count = series.drop_nulls().n_unique()
     return f"text, {count} value{'s' * (count != 1)}" if count else "nothing"
+
+
+def not_numbers(cells: pl.Series) -> dict[str, int]:
+    """Text -> rows, of what is no number in a column of text that mostly is; else nothing."""
+    if cells.dtype != pl.String:
+        return {}
+    cells = cells.drop_nulls()
+    strange = cells.filter(cells.str.strip_chars().cast(pl.Float64, strict=False).is_null())
+    if not 0 < 2 * strange.len() < cells.len():
+        return {}
+    return dict(sorted(strange.value_counts().rows(), key=lambda row: (-row[1], row[0])))
+
+
+def in_rows(strange: dict[str, int]) -> str:
+    """Such texts in words: "'<0.5' in 12 rows"."""
+    return listing((f"{text!r} in {n} row{'s' * (n != 1)}" for text, n in strange.items()), 3)
+
+
+def encoded_numbers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
+    """A sentence on these columns of text, if they are mostly numbers."""
+    found = ((name, not_numbers(frame[name])) for name in names)
+    nearly = [f"{in_rows(strange)} of {name!r}" for name, strange in found if strange]
+    return [f"Encoded as text, because of {listing(nearly)}."] if nearly else []
 
 
 def as_numbers(series: pl.Series, path: Path) -> pl.Series:

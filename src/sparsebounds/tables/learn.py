@@ -13,10 +13,12 @@ from sparsebounds.tables.kinds import (
     COMMA_NUMBER,
     DATE,
     as_text,
+    in_rows,
     is_compound,
     is_number,
     kind,
     looks_like,
+    not_numbers,
 )
 from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.suggestions import listing
@@ -93,6 +95,8 @@ def _refuse_kinds(
             f"{path} has dates or times in {_named(dates)}; turn them into numbers (days since a "
             "start, a month), or leave them out with --exclude."
         )
+    found = ((name, not_numbers(frame[name])) for name in other)
+    nearly = {name: f"{in_rows(strange)} of {name!r}" for name, strange in found if strange}
     if not choice.one_hot and other:
         commas = [name for name in other if looks_like(frame[name], COMMA_NUMBER)]
         if commas:
@@ -101,6 +105,8 @@ def _refuse_kinds(
                 f"{frame[commas[0]].drop_nulls()[0]!r}: write them without, or with a decimal "
                 "point."
             )
+        if nearly:
+            raise _no_numbers(nearly, path)
         kinds = listing(f"{name!r} ({kind(frame[name])})" for name in other)
         raise InputError(
             f"{path} has columns that are not numbers: {kinds}. Encode them with --one-hot (or "
@@ -108,12 +114,23 @@ def _refuse_kinds(
         )
     for name in other:
         count, most = frame[name].n_unique(), min(MOST_CATEGORIES, max(2, frame.height // 2))
+        if count > most and name in nearly:
+            raise _no_numbers({name: nearly[name]}, path)
         if count > most:
             raise InputError(
                 f"Column {name!r} of {path} has {count} different values in {frame.height} rows, "
                 f"more than --one-hot encodes ({most}); leave it out with --exclude, or name it in "
                 "--categorical."
             )
+
+
+def _no_numbers(nearly: dict[str, str], path: Path) -> InputError:
+    """For columns of numbers in which some cells are none."""
+    return InputError(
+        f"{path} has cells that are no numbers: {listing(nearly.values())}. Write numbers there, "
+        "or nothing, which --impute median fills in; or encode such a column with --categorical, "
+        "or leave it out with --exclude."
+    )
 
 
 def _named(names: list[str]) -> str:

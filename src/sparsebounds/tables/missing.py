@@ -8,6 +8,7 @@ from typing import Any
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.validate import LARGEST
 from sparsebounds.tables import _polars as pl
+from sparsebounds.tables.recipe import Recipe
 from sparsebounds.tables.suggestions import listing
 
 
@@ -27,6 +28,20 @@ def missing_counts(frame: pl.DataFrame) -> dict[str, int]:
 def counted(counts: dict[str, int]) -> str:
     """Columns and counts in words."""
     return listing(f"{name!r} ({count})" for name, count in counts.items())
+
+
+def filled_in(recipe: Recipe, gaps: dict[str, int]) -> list[str]:
+    """A sentence on the gaps that a recipe fills, if there are any."""
+    filled = [
+        f"{column.name!r} ({gaps[column.name]}, with {_shown(column.fill)})"
+        for column in recipe.columns
+        if column.fill is not None and column.name in gaps
+    ]
+    return [f"Empty cells filled in: {listing(filled)}."] if filled else []
+
+
+def _shown(fill: float | str) -> str:
+    return repr(fill) if isinstance(fill, str) else f"{fill:,.6g}"
 
 
 def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impute: bool) -> None:

@@ -63,6 +63,10 @@ class Recipe:
         wanted = set(labels)
         return Recipe(tuple(c for c in self.columns if not wanted.isdisjoint(c.labels)))
 
+    def without(self, names: Collection[str]) -> Recipe:
+        """The part that these columns of the table have nothing to do with."""
+        return Recipe(tuple(column for column in self.columns if column.name not in names))
+
     def matrix(self, frame: pl.DataFrame, path: Path) -> Vector:
         """X, column after column; InputError for a value the recipe does not know."""
         import polars as pl

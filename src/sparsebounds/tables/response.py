@@ -12,6 +12,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.losses import Loss
 from sparsebounds.tables import _polars as pl
+from sparsebounds.tables.kinds import in_rows, not_numbers
 from sparsebounds.tables.suggestions import did_you_mean, listing
 
 MOST_CLASSES = 50
@@ -77,6 +78,12 @@ def check_response(y: Any, name: str, loss: Loss, *, constant_allowed: bool) -> 
             f"{'.' if y.dtype.kind not in 'fiub' else ', or --loss squared for a number.'}"
         )
     if not loss.two_class and y.dtype.kind not in "fiub":
+        strange = not_numbers(pl.Series(list(map(str, y))))
+        if strange:
+            raise InputError(
+                f"{name} must hold numbers, but has {in_rows(strange)}: write numbers there, or "
+                "nothing, and pass --drop-missing."
+            )
         cure = "turn it into numbers"
         if len(values) <= MOST_CLASSES:
             each = "" if len(values) == 2 else " for a model of each of them against the rest"

@@ -8,16 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index
+from sparsebounds._support.array import Index, Mask
 from sparsebounds._support.errors import InputError
 from sparsebounds.data import Coded
 from sparsebounds.tables import _polars as pl
 from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
-from sparsebounds.tables.kinds import as_numbers
+from sparsebounds.tables.kinds import as_numbers, encoded_numbers
 from sparsebounds.tables.learn import learn
-from sparsebounds.tables.missing import not_a_number_is_missing, refuse_infinite, refuse_missing
-from sparsebounds.tables.recipe import Recipe
+from sparsebounds.tables.look import Look
+from sparsebounds.tables.missing import (
+    counted,
+    filled_in,
+    missing_counts,
+    not_a_number_is_missing,
+    refuse_infinite,
+    refuse_missing,
+)
+from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.response import as_response, balanced, held_out, label_named, labels_of
 
 
@@ -94,22 +102,35 @@ class Reading:
     """How the columns became X; None where the file holds arrays."""
 
     notes: tuple[str, ...] = field(default=())
-    """Sentences a user should see."""
+    """Sentences a user should see: what was not plain, and what the columns show."""
+
+    left_out: tuple[str, ...] = ()
+    """Columns that say the same as another, and are no features."""
 
     def against_the_rest(self, label: Any) -> Reading:
         """The same for one class and the others."""
         choice = replace(self.choice, positive=str(label))
         return replace(self, choice=choice, train=replace(self.train, positive=label))
 
+    def remembered(self) -> Choice | None:
+        """The choice for other tables: they may lack columns that no model needs; None for arrays.
+
+        Where columns were left out the others go by name.
+        """
+        if self.recipe is None:
+            return None
+        return self.restated() if self.left_out else replace(self.choice, keep_twins=True)
+
     def restated(self) -> Choice:
         """The choice with its columns by name: a table that has grown since is read the same."""
         if self.recipe is None:
             return self.choice
         columns = self.recipe.columns
-        named = {"features": tuple(column.name for column in columns), "exclude": ()}
+        named: dict[str, Any] = {"keep_twins": True, "exclude": ()}
+        named["features"] = tuple(column.name for column in columns)
         if self.choice.categorical:
             named["categorical"] = tuple(c.name for c in columns if c.categories is not None)
-        return replace(self.choice, **named)  # type: ignore[arg-type]
+        return replace(self.choice, **named)
 
 
 def read_table(path: Path, choice: Choice) -> Reading:
@@ -132,14 +153,15 @@ def read_table(path: Path, choice: Choice) -> Reading:
             "--exclude."
         )
     refuse_infinite(frame, path)
-    numbers = np.arange(1, frame.height + 1)
+    numbers, gaps = np.arange(1, frame.height + 1), missing_counts(frame)
     if choice.drop_missing:
         whole = frame.select(~pl.any_horizontal(pl.all().is_null())).to_series()
         frame, numbers = frame.filter(whole), numbers[whole.to_numpy()]
         if frame.height == 0:
             raise InputError(f"Every row of {path} has a missing value; exclude a column instead.")
         if dropped := whole.len() - frame.height:
-            notes.append(f"{dropped} row{'s' * (dropped != 1)} with missing values left out.")
+            many = f"{dropped} row{'s' * (dropped != 1)}"
+            notes.append(f"{many} with missing values left out: {counted(gaps)}.")
     else:
         refuse_missing(frame, path, features, impute=choice.impute is not None)
     assert choice.target is not None
@@ -147,7 +169,15 @@ def read_table(path: Path, choice: Choice) -> Reading:
     parts = None if choice.test is None else held_out(y, choice.test, choice.seed)
     train = frame if parts is None else frame[parts[0]]
     recipe = learn(frame, train, features, choice, path)
+    notes += encoded_numbers(frame, (c.name for c in recipe.columns if c.categories is not None))
+    notes += filled_in(recipe, gaps)
     rows = _table(train, choice, recipe, path)
+    look = Look(rows.X, rows.y, recipe.columns, rows.target, keep=choice.keep_twins)
+    notes += look.sentences
+    if look.left_out:
+        recipe = recipe.without(look.left_out)
+        stay = np.isin(look.labels, recipe.names)
+        rows = replace(rows, X=_moved_up(rows.X, stay), names=recipe.names)
     return Reading(
         path,
         choice,
@@ -155,7 +185,16 @@ def read_table(path: Path, choice: Choice) -> Reading:
         None if parts is None else _table(frame[parts[1]], choice, recipe, path),
         recipe,
         tuple(notes),
+        look.left_out,
     )
+
+
+def _moved_up(X: Any, stay: Mask) -> Any:
+    """These columns of X alone, in the same memory."""
+    for at, j in enumerate(np.flatnonzero(stay).tolist()):
+        if at != j:
+            X[:, at] = X[:, j]
+    return X[:, : np.count_nonzero(stay)]
 
 
 def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> Rows:
@@ -191,6 +230,14 @@ def _arrays(path: Path, choice: Choice) -> Reading:
     if len(table.X) != len(table.y):
         raise InputError(f"{path} holds {len(table.X)} rows of X but {len(table.y)} of y.")
     if choice.test is None:
-        return Reading(path, choice, table.classed(choice))
-    train, test = held_out(table.y, choice.test, choice.seed)
-    return Reading(path, choice, table.at(train).classed(choice), table.at(test))
+        return Reading(path, choice, table.classed(choice), notes=_seen(table))
+    train, test = (table.at(part) for part in held_out(table.y, choice.test, choice.seed))
+    return Reading(path, choice, train.classed(choice), test, notes=_seen(train))
+
+
+def _seen(rows: Rows) -> tuple[str, ...]:
+    """What the columns of an array show; all of them stay."""
+    names = rows.names or tuple(map(str, range(rows.X.shape[1])))
+    if rows.X.dtype.kind not in "fiub" or len(names) != rows.X.shape[1]:
+        return ()  # the program says what is wrong with arrays
+    return Look(rows.X, rows.y, tuple(map(Column, names)), rows.target, keep=True).sentences

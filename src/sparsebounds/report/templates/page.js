@@ -23,6 +23,28 @@
     return named ? style.getPropertyValue(named[1]).trim() : value;
   }
 
+  // On a narrow screen: few ticks, short names, the legend below, and no room for long titles.
+  const NARROW = 440;
+  function narrow(layout, data) {
+    const { xaxis, yaxis } = layout;
+    xaxis.title.text = xaxis.title.text.split(", the ")[0];
+    if (xaxis.dtick === 1) {
+      xaxis.dtick = Math.max(1, Math.ceil((xaxis.range[1] - xaxis.range[0]) / 8));
+    }
+    xaxis.nticks = 5;
+    yaxis.ticktext = yaxis.ticktext?.map((name) =>
+      name.length > 20 ? `${name.slice(0, 12)}…${name.slice(-7)}` : name);
+    xaxis.tickangle = 0;
+    layout.margin = { ...layout.margin, l: 40, r: 8, t: 8 };
+    layout.legend = { orientation: "h", x: 0, xref: "container", y: 0, yref: "container" };
+    layout.font = { ...layout.font, size: 12 };
+    const shown = data.filter((trace) => trace.showlegend !== false).length;
+    if (layout.showlegend) {
+      layout.height += 22 * shown;
+      layout.margin.b += 22 * shown;
+    }
+  }
+
   function draw(name, page = null) {
     root.dataset.theme = name;
     const style = getComputedStyle(root);
@@ -30,11 +52,13 @@
       const { data, layout } = coloured(figures[place.dataset.chart], style);
       const half = place.parentElement.classList.contains("half");
       layout.height ??= half ? 330 : 400;
+      if (!page && place.clientWidth < NARROW) narrow(layout, data);
       if (page) {
         layout.width = half ? page / 2 - 10 : page;
         layout.height = Math.min(layout.height, half ? 270 : 640);
       }
-      Plotly.react(place, data, { ...layout, autosize: !page }, options);
+      const bar = !page && place.clientWidth >= NARROW;
+      Plotly.react(place, data, { ...layout, autosize: !page }, { ...options, displayModeBar: bar });
     }
   }
 
@@ -82,7 +106,10 @@
     const count = document.querySelector(`[data-count="${name}"]`);
     input.addEventListener("input", () => {
       const wanted = input.value.trim().toLowerCase();
-      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      for (const row of rows) {
+        const texts = [row.textContent, ...[...row.cells].map((cell) => cell.title)];
+        row.hidden = !texts.join("\n").toLowerCase().includes(wanted);
+      }
       const left = rows.filter((row) => !row.hidden).length;
       count.textContent = wanted ? `${left} of ${rows.length} rows` : `${rows.length} rows`;
     });

@@ -1,0 +1,93 @@
+"""Mistakes in X that scikit-learn notices: the columns at fault, and the step that mends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.errors import InputError
+
+SHOWN = 3
+"""Columns that a sentence names; the others are counted."""
+
+
+@contextmanager
+def columns_named(X: Any, estimator: Any) -> Iterator[None]:
+    """In place of scikit-learn's error about text, NaN or infinity in X, one that names columns."""
+    try:
+        yield
+    except ValueError as error:
+        words = _mistake(X, type(estimator).__name__)
+        if words is None:
+            raise
+        raise InputError(words) from error
+
+
+def _mistake(X: Any, estimator: str) -> str | None:
+    """What is wrong with the columns of X, and what to do; None where it is something else."""
+    text, gaps, infinite = {}, {}, {}
+    for place, name, column in _columns(X):
+        values = _numbers(column)
+        if values is None:
+            text[place] = f"{name} ({_example(column)!r})"
+        elif missing := int(np.count_nonzero(np.isnan(values))):
+            gaps[place] = f"{name} ({missing} row{'s' * (missing != 1)})"
+        elif beyond := int(np.count_nonzero(np.isinf(values))):
+            infinite[place] = f"{name} ({beyond} row{'s' * (beyond != 1)})"
+    if text:
+        return (
+            f"X holds text in {_listed(text)}: encode it first, for example by "
+            f"make_pipeline(make_column_transformer((OneHotEncoder(), {list(text)!r}), "
+            f"remainder='passthrough'), {estimator}())."
+        )
+    if gaps:
+        return (
+            f"X holds NaN in {_listed(gaps)}: fill such gaps first, for example by "
+            f"make_pipeline(SimpleImputer(strategy='median'), {estimator}()), or drop the rows."
+        )
+    if infinite:
+        return f"X holds infinity in {_listed(infinite)}: mend or drop these rows."
+    return None
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Each column of a frame or an array: how it is asked for, how it is called, its cells."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        for name in X.columns:
+            yield name, repr(name), X[name].to_numpy()
+        return
+    try:
+        array = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
+        wide = array.ndim == 2 and isinstance(array, np.ndarray)
+    except (ValueError, AttributeError):
+        return
+    for j in range(array.shape[1] if wide else 0):
+        yield j, f"column {j}", array[:, j]
+
+
+def _numbers(column: Any) -> Any:
+    """Cells as floats, None as NaN; None where one of them is text."""
+    cells = np.asarray(column)
+    try:
+        if cells.dtype.kind in "OUST":
+            missing = np.array([cell is None or cell != cell for cell in cells.tolist()])
+            cells = np.where(missing, np.nan, cells.astype(object))
+        # Complex numbers are another mistake.
+        return np.zeros(0) if cells.dtype.kind == "c" else cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _example(column: Any) -> Any:
+    """A cell that is no number."""
+    cells = np.asarray(column, dtype=object).tolist()
+    return next(cell for cell in cells if cell is not None and _numbers([cell]) is None)
+
+
+def _listed(columns: dict[Any, str]) -> str:
+    named = list(columns.values())
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    return ", ".join(named[:SHOWN]) + more
