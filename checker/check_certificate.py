@@ -147,9 +147,15 @@ def read(path):
     return document
 
 
+ASKED = {"loss", "loss_parameters", "k", "l0", "ridge", "ball", "fit_intercept", "level"}
+ASKED |= {"center", "scale", "positive", "always", "never"}
+
+
 def posed(document, data):
     """The problem that a certificate states, on these data."""
     problem = document["problem"]
+    for name in problem:
+        need(name in ASKED, f"this checker does not know what problem.{name} asks")
     lists = [problem[name] for name in ("positive", "always", "never")]
     shaped = isinstance(problem["loss_parameters"], dict) and all(type(x) is list for x in lists)
     need(shaped, "the problem is not well formed")

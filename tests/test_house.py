@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("matrices",),
     ("arguments",),
     ("data",),
+    ("groups", "yardstick"),
     # One layer: a problem read from a file poses itself.
     ("problem", "program"),
     ("bounds",),

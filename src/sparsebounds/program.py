@@ -25,7 +25,6 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.decimals import percent_up, rounded_up
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
@@ -35,9 +34,7 @@ from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
 from sparsebounds.matrices import Matrix, StandardizedMatrix
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 from sparsebounds.problem import Problem, mask
-
-PERFECT = 1e-6
-"""A model whose objective is this part of that without features fits as well as perfectly."""
+from sparsebounds.yardstick import Yardstick
 
 Form = Literal["k+ridge", "l0+ridge", "k+ball", "l0+ball"]
 
@@ -53,7 +50,7 @@ def check_program(program: Any) -> None:
 
 
 @takes(Arguments)
-class Program:
+class Program(Yardstick):
     """A sparse program, validated: data and a problem. Every other layer is a function of it.
 
     A program does not change; `with_budget` and the like make new ones. X is viewed, not copied:
@@ -257,40 +254,6 @@ class Program:
             most = 1e-14 * abs(self.F.value(np.zeros(self.n)))
             own = min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
             return max(own, self._least_rounding)
-
-    def size(self, upper: float) -> float:
-        """What relative gaps are relative to: |upper|.
-
-        Or 1e-6 of |null| where the fit is as good as perfect: no digits are left to prove more.
-        """
-        return max(abs(upper), PERFECT * abs(self.null), self.rounding)
-
-    def relative(self, gap: float, upper: float) -> float:
-        """A gap relative to |upper| (`size`); 0 where both are rounding."""
-        perfect = max(gap, abs(upper), abs(self.null)) <= self.rounding
-        return 0.0 if perfect else gap / self.size(upper)
-
-    def null_share(self, gap: float, upper: float) -> float:
-        """A gap relative to |null|, the objective without features (or to |upper|, if larger)."""
-        scale = max(abs(upper), abs(self.null))
-        perfect = max(gap, scale) <= self.rounding
-        return 0.0 if perfect else gap / max(scale, self.rounding)
-
-    def yardstick(self, upper: float) -> str:
-        """What relative gaps are relative to, in words: the larger of two objectives."""
-        return "its objective" if abs(upper) > abs(self.null) else "the objective without features"
-
-    def distance(self, gap: float, upper: float) -> str:
-        """A gap in words: how far from the best possible, and of what that is a percentage."""
-        return f"at most {rounded_up(gap, 3)} from the best possible, {self.shares(gap, upper)}"
-
-    def shares(self, gap: float, upper: float) -> str:
-        """Both percentages of a gap, in words."""
-        relative = self.relative(gap, upper)
-        own = f"{percent_up(relative)} of its objective"
-        if relative <= 1e-5 or abs(upper) >= abs(self.null):
-            return own
-        return f"{own} ({percent_up(self.null_share(gap, upper))} of that without features)"
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.
 

@@ -191,7 +191,6 @@ class Tree:
         split = np.full(self.size, -1, dtype=np.int64)
         split[self.parent] = np.arange(len(self.parent))
         ends = np.cumsum(self.fixed_counts)
-        groups = program.groups
         root: States = np.zeros(program.m, dtype=np.int8)
         root[program.always] = 1
         waiting = {0: root}
@@ -207,9 +206,7 @@ class Tree:
                 after[places] = np.where(fixed < 0, -1, 1)
                 if np.any(state[places] != 0) or np.count_nonzero(after != state) < len(places):
                     raise TreeError("a node fixes a feature that is decided already")
-                if not np.all(np.broadcast_to(groups.lead, state.shape)[places]):
-                    raise TreeError("a node fixes a feature that does not lead its group")
-                after = groups.spread(after)
+                after = program.groups.spread(after)
             yield Visit(node, state, fixed, after, leaf)
             if leaf:
                 continue
@@ -218,7 +215,7 @@ class Tree:
                 raise TreeError("a node is split on a feature that is decided already")
             for side in (0, 1):
                 child = after.copy()
-                child[groups.whole(np.array([feature]))] = 2 * side - 1
+                child[program.groups.whole(np.array([feature]))] = 2 * side - 1
                 waiting[1 + 2 * int(split[node]) + side] = child
 
 
@@ -231,15 +228,12 @@ def tree_bound(
 ) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof. `proved` are the bounds of leaves with a shift
-    that the caller has evaluated already. With `claim`, what a certificate may claim: `tree_bound`
-    is not below it on any machine.
+    TreeError, with a clause, where it is no proof. `proved` are bounds of leaves with a shift that
+    are at hand. With `claim`, what a certificate may claim: no machine finds less.
     """
     flaw = tree.flaw(~program.never, program.always)
-    if flaw is not None:
-        raise TreeError(flaw)
-    if len(program.groups.whole(tree.kept)) > len(tree.kept):
-        raise TreeError("it decides about a part of a group")
+    if flaw is not None or len(program.groups.whole(tree.kept)) > len(tree.kept):
+        raise TreeError(flaw or "it decides about a part of a group")
     reduced, base = program.restricted(tree.kept), 0.0
     removal = removal_bound(program, tree, claim=claim)
     if tree.minorant is not None:

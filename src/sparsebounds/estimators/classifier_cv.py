@@ -28,7 +28,7 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
         As in scikit-learn; default: the log loss (negated, so that more is better), or for a loss
         without probabilities the accuracy. A model that is chosen by its accuracy alone may be
         shrunk so far that its probabilities say nothing.
-    loss, fit_intercept, standardize, positive, always, never, tol, class_weight
+    loss, fit_intercept, standardize, positive, always, never, groups, tol, class_weight
         As in `SparseClassifier`; "balanced" is with respect to all rows.
 
     Attributes

@@ -104,6 +104,8 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         Ask for coefficients >= 0.
     always, never : indices or names, optional
         Features in every model (not counted in k, free of l0) and in none.
+    groups : labels, lists or a mapping, optional
+        Features that are in a model together or not at all, as `sparsebounds.solve` takes them.
     tol : float
         The relative gap up to which a model is called optimal.
     exact : bool or "auto"

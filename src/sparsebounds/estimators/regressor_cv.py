@@ -20,7 +20,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         The ridges to try; "auto" is the rule of `SparseRegressor` on all rows.
     ball : float, optional
         The constraint |w|^2 <= ball in place of a ridge.
-    loss, fit_intercept, standardize, positive, always, never, tol
+    loss, fit_intercept, standardize, positive, always, never, groups, tol
         As in `SparseRegressor`.
     criterion : "cv", "aic", "bic" or "ebic"
         Cross-validation, or an information criterion on all rows.

@@ -31,7 +31,8 @@ class SparseSelector(SelectorMixin, SparseEstimator):
     loss : "squared", "huber", "poisson", "logistic", "squared_hinge" or a `Loss`
         The last two select for a classifier. With more than two classes the columns kept are
         those of any class against the rest, each with at most k.
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, tol, exact, time_limit
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact,
+    time_limit
         As in `SparseRegressor`.
 
     Attributes
