@@ -343,7 +343,7 @@ def test_a_program_of_its_own_for_the_problem(priced: Any) -> None:
 
 def test_every_field_of_a_problem_has_a_reader() -> None:
     assert KINDS.keys() == {field.name for field in dataclasses.fields(Problem)}
-    assert {name for name in KINDS if KINDS[name] not in READ} == BY_HAND
+    assert {name for name in KINDS if KINDS[name] not in READ} <= BY_HAND
 
 
 def test_what_json_cannot_hold_is_no_part_of_a_certificate() -> None:

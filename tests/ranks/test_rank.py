@@ -281,7 +281,7 @@ def test_purified_points_keep_their_promise(form: Form, loss: str, seed: int) ->
     for row in bounds.rows:
         assert row.purified <= row.purified_bound + exact
         whole, _, promised = directions.purify(row.rank)
-        v, w = directions.point.v, whole[directions.point.tied]
+        v, w = (point := directions.point).w[point.tied] / point.u[point.tied], whole[point.tied]
         extra = 0 if form == "l0+ridge" else 1
         assert np.count_nonzero((w != 0) & (w != v)) <= row.rank + extra
         if program.k is None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
+from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._input import columns_named
@@ -181,6 +182,7 @@ class SparseEstimator(LinearEstimator):
     l0: Any = None
     ridge: Any = "auto"
 
+    @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the model, or that of each class, and prove how good it is."""
         loss = self._chosen_loss()

@@ -60,6 +60,7 @@ class SparseCV(LinearEstimator):
     _watch = cast(Any, None)
     """Called with (points done, points) of a fold, if it is set: for progress in one process."""
 
+    @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
         loss = self._chosen_loss()
