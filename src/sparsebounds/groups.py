@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from array_api_compat import is_array_api_obj
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index
 from sparsebounds._support.errors import InputError, InputTypeError
 
 NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Groups that were read before: of another program, or of a file."""
+
+    leaders: Index
+    names: tuple[str, ...] = ()
 
 
 def read_groups(given: Any, m: int, names: tuple[str, ...] | None) -> tuple[Index, tuple[str, ...]]:
@@ -21,6 +32,8 @@ def read_groups(given: Any, m: int, names: tuple[str, ...] | None) -> tuple[Inde
     """
     if given is None:
         return NONE, ()
+    if isinstance(given, Stated):
+        return given.leaders, given.names
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputTypeError(
             f"groups={given!r} is not a list; pass one label per column, lists of columns, or a "
@@ -29,6 +42,9 @@ def read_groups(given: Any, m: int, names: tuple[str, ...] | None) -> tuple[Inde
     if isinstance(given, Mapping):
         lists, labels = list(given.values()), [str(name) for name in given]
     else:
+        array = np.asarray(given) if is_array_api_obj(given) else None
+        if array is not None and array.ndim == 1 and array.dtype.kind in "iubSU":
+            return _numbered(array, m, names)
         listed = list(check.entries(given))
         nested = [check.is_list(one) for one in listed]
         if any(nested) and not all(nested):
@@ -57,14 +73,28 @@ def read_groups(given: Any, m: int, names: tuple[str, ...] | None) -> tuple[Inde
     return _told(leaders, own if labels else None, names)
 
 
+def _numbered(
+    labels: npt.NDArray[Any], m: int, names: tuple[str, ...] | None
+) -> tuple[Index, tuple[str, ...]]:
+    """Groups of equal labels, all of one kind."""
+    _check_labels(len(labels), m)
+    kinds, first, place = np.unique(labels, return_index=True, return_inverse=True)
+    own = dict(zip(first.tolist(), map(str, kinds.tolist()), strict=True))
+    return _told(first[place].astype(np.int64), own, names)
+
+
+def _check_labels(count: int, m: int) -> None:
+    if count != m:
+        raise InputError(
+            f"groups has {count} labels, but X has {m} columns; pass one label per column."
+        )
+
+
 def _labelled(
     labels: list[Any], m: int, names: tuple[str, ...] | None
 ) -> tuple[Index, tuple[str, ...]]:
     """Groups of equal labels; a column whose label is None stands alone."""
-    if len(labels) != m:
-        raise InputError(
-            f"groups has {len(labels)} labels, but X has {m} columns; pass one label per column."
-        )
+    _check_labels(len(labels), m)
     first: dict[Any, int] = {}
     leaders = np.arange(m)
     for column, label in enumerate(labels):
@@ -84,11 +114,3 @@ def _told(
         own.get(column, f"feature {column}" if names is None else names[column])
         for column in np.unique(leaders).tolist()
     )
-
-
-def groups_given(leaders: Index, names: tuple[str, ...]) -> Any:
-    """The argument that `read_groups` reads these from."""
-    if len(leaders) == 0:
-        return None
-    lists = [np.flatnonzero(leaders == head).tolist() for head in np.unique(leaders)]
-    return dict(zip(names, lists, strict=True)) if names else lists

@@ -22,7 +22,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
 from sparsebounds.data import Data
-from sparsebounds.groups import groups_given, read_groups
+from sparsebounds.groups import Stated, read_groups
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 from sparsebounds.penalties import Groups
@@ -144,7 +144,7 @@ class Problem:
             "loss": loss,
             "positive": mask(self.positive, m),
             "standardize": self.standardize or False,
-            "groups": groups_given(self.groups, self.group_names),
+            "groups": Stated(self.groups, self.group_names),
         }
         return Program(X, y, sample_weight=sample_weight, offset=offset, **stated).at_level(
             self.level

@@ -13,7 +13,7 @@ from sparsebounds._support.errors import CertificateError, InputError
 from sparsebounds.bounds import screen_at
 from sparsebounds.certificates import TreeError, tree_bound
 from sparsebounds.certificates.codec import decode, encode
-from sparsebounds.groups import groups_given, read_groups
+from sparsebounds.groups import read_groups
 from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import Groups, KRidge, L0Ridge
 from sparsebounds.program import Form, Program
@@ -187,11 +187,10 @@ def test_what_is_wrong_is_said(given: object, words: str) -> None:
 def test_labels_lists_and_mappings_mean_the_same() -> None:
     leaders = [0, 1, 0, 3, 1]
     for given in (["a", "b", "a", None, "b"], [[0, 2], [1, 4]], {"a": [0, 2], "b": ["q", "t"]}):
-        found, names = read_groups(given, 5, ("p", "q", "r", "s", "t"))
+        found, _ = read_groups(given, 5, ("p", "q", "r", "s", "t"))
         assert found.tolist() == leaders
-        again, same = read_groups(groups_given(found, names), 5, None)
-        assert again.tolist() == leaders
-        assert same == names
+    numbers = read_groups(np.array([7, 3, 7, 5, 3]), 5, None)
+    assert (numbers[0].tolist(), numbers[1]) == (leaders, ("7", "3", "5"))
     X = np.random.default_rng(0).normal(size=(20, 5))
     y = X[:, 1] - X[:, 4]
     found = sb.solve(X, y, k=1, ridge=1e-3, groups={"first": [0, 2], "second": [1, 4]})

@@ -30,7 +30,7 @@ from sparsebounds.bounds.curvature import Curvature
 from sparsebounds.bounds.dual import WIDER
 from sparsebounds.bounds.many import MORE
 from sparsebounds.bounds.region import Region
-from sparsebounds.groups import groups_given
+from sparsebounds.groups import Stated
 from sparsebounds.program import Program
 
 
@@ -45,6 +45,7 @@ def posed_on(program: Program, factor: Vector, target: Vector, **size: Any) -> P
     `size` is a ridge or a ball.
     """
     problem = program.problem
+    size["groups"] = Stated(problem.groups)
     return Program(
         factor,
         target,
@@ -53,7 +54,6 @@ def posed_on(program: Program, factor: Vector, target: Vector, **size: Any) -> P
         positive=program.positive,
         always=problem.always.tolist(),
         never=problem.never.tolist(),
-        groups=groups_given(problem.groups, ()),
         **size,
     )
 
