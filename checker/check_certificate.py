@@ -77,10 +77,10 @@ def leaves_bound(program, leaves, duals):
     boxes = [leaf[:4] for leaf in leaves]
     need(not uncovered(boxes, free, most), "the leaves do not cover every support")
     for inside, outside, low, high, dual in leaves:
-        state = list(program.state)
+        state = program.state
         for side, features in ((1, inside), (-1, outside)):
             for j in features:
-                state[j] = side
+                state = program.decided(state, j, side)
         if dual not in points:
             points[dual] = program.point(duals[dual])
         lower = min(lower, Gains(program, points[dual], state, low, high).bound())
@@ -148,7 +148,7 @@ def read(path):
 
 
 ASKED = {"loss", "loss_parameters", "k", "l0", "ridge", "ball", "fit_intercept", "level"}
-ASKED |= {"center", "scale", "positive", "always", "never"}
+ASKED |= {"center", "scale", "positive", "always", "never", "groups", "group_names"}
 
 
 def posed(document, data):
@@ -231,13 +231,27 @@ def posed(document, data):
         "a list names a feature that is not there",
     )
     need(not set(problem["always"]) & set(problem["never"]), "a feature is always and never in")
-    price = [Q(0) if a else Q(x) for a, x in zip(marks[1], numbers(problem["l0"]))]
+    leader = groups_of(problem.get("groups", list(range(m))), m, marks[1:])
+    price = [
+        Q(0) if marks[1][j] or leader[j] != j else Q(x)
+        for j, x in enumerate(numbers(problem["l0"]))
+    ]
     ridge = None if ball is not None else [Q(x) for x in numbers(problem["ridge"])]
     need(min(price) >= 0 and (Q(ball) > 0 if ridge is None else min(ridge) > 0), "prices and sizes")
     return Program(
         loss, columns, units, [Q(x) - level for x in y], S, [Q(x) for x in offset], intercept, k,
-        price, ridge, None if ball is None else number(ball), marks,
+        price, ridge, None if ball is None else number(ball), marks, leader,
     )  # fmt: skip
+
+
+def groups_of(leader, m, decided):
+    """The first feature of each one's group; what is always or never in holds whole groups."""
+    need(type(leader) is list and len(leader) == m, "the groups are not one number per feature")
+    known = all(type(head) is int and 0 <= head <= j for j, head in enumerate(leader))
+    need(known and all(leader[head] == head for head in leader), "a group has no first feature")
+    whole = all(mark[head] == mark[j] for mark in decided for j, head in enumerate(leader))
+    need(whole, "a part of a group is always or never in")
+    return leader
 
 
 def own_statistics(ints, over, S, center, scale, centred):

@@ -40,14 +40,22 @@ class Program:
 
     box, ceiling = None, INF  # of a non-convex loss; see `robust_boxes`
 
-    def __init__(self, loss, columns, units, y, S, o, intercept, k, price, ridge, ball, marks):
+    def __init__(
+        self, loss, columns, units, y, S, o, intercept, k, price, ridge, ball, marks, leader
+    ):
         self.loss, self.columns, self.units, self.y = loss, columns, units, y
         shared = math.gcd(*S)
         self.S, self.o, self.intercept = [s // shared for s in S], o, intercept
         self.M, self.n, self.m = sum(self.S), len(y), len(columns)
         self.k, self.price, self.ridge, self.ball = k, price, ridge, ball
         self.positive, self.always, self.never = marks
-        free = [not (a or b) for a, b in zip(self.always, self.never)]
+        self.leader = leader  # per feature the first one of its group, at which all of it counts
+        self.heads = [j for j, head in enumerate(leader) if j == head]
+        self.grouped = len(self.heads) < self.m
+        free = [
+            j == head and not (a or b)
+            for j, (head, a, b) in enumerate(zip(leader, self.always, self.never))
+        ]
         self.free = free
         self.least = self.mean(loss.least(value) for value in y)
         self.state = [1 if a else -1 if b else 0 for a, b in zip(self.always, self.never)]
@@ -76,7 +84,23 @@ class Program:
         parts = {name: getattr(self, name) for name in names}
         parts |= {name: cut(parts[name]) for name in ("columns", "units", "price", "ridge")}
         marks = [cut(mark) for mark in (self.positive, self.always, self.never)]
-        return Program(**(parts | other), marks=marks)
+        place = {j: i for i, j in enumerate(kept)}
+        leader = [place[self.leader[j]] for j in kept]
+        return Program(**(parts | other), marks=marks, leader=leader)
+
+    def gathered(self, values):
+        """The sum over each group, at its first feature, and 0 at the others."""
+        if not self.grouped:
+            return values
+        found = [0 * value for value in values]
+        for j, value in zip(self.leader, values):
+            found[j] += value
+        return found
+
+    def decided(self, state, j, side):
+        """A state with one more group decided, known by its first feature."""
+        need(self.leader[j] == j, "a group is named by a feature that is not its first")
+        return [side if head == j else s for head, s in zip(self.leader, state)]
 
     def mean(self, values):
         """The mean over the rows, by their weights."""
@@ -100,7 +124,7 @@ class Program:
 
     def objective(self, w, b):
         """The objective of a model, rounded up; it obeys the constraints or is refused."""
-        counted = [j for j in w if w[j] and self.free[j]]
+        counted = {self.leader[j] for j in w if w[j] and self.free[self.leader[j]]}
         sizes = sum((w[j] ** 2 * (1 if self.ball else self.ridge[j]) for j in w), Q(0))
         obeys = self.k is None or len(counted) <= self.k
         obeys = obeys and not any(
@@ -145,12 +169,13 @@ class Gains:
         values = point.squares
         if not self.rooted:
             values = [q / (2 * r) - price for q, r, price in zip(values, ridge, program.price)]
+        values = program.gathered(values)
         most = max(map(abs, values)) or Q(1)
         self.unit = Q(2) ** (most.numerator.bit_length() - most.denominator.bit_length() - 128)
         self.values = value = [math.ceil(x / self.unit) for x in values]
         self.base = sum(v for v, s in zip(value, state) if s > 0)
         self.count = sum(s > 0 and f for s, f in zip(state, program.free))
-        opened = [j for j, s in enumerate(state) if s == 0]
+        opened = [j for j in program.heads if state[j] == 0]
         self.opened = sorted(opened, key=value.__getitem__, reverse=True)
         limit = min(high, INF if program.k is None else program.k) - self.count
         self.low, self.room = max(0, low - self.count), min(limit, len(opened))
@@ -206,12 +231,17 @@ class Gains:
 
 def multiplier(program, point, state):
     """Nearly the best multiplier of the ball, found in floats: any positive one is valid."""
-    q, prices = [float(x) for x in point.squares], [float(x) for x in program.price]
+    q = [float(x) for x in program.gathered(point.squares)]
+    prices = [float(x) for x in program.price]
     base, ball = sum(x for x, s in zip(q, state) if s > 0), float(program.ball)
     eta = math.sqrt(base / ball)
-    opened = [j for j, s in enumerate(state) if s == 0 and q[j] > 0]
+    opened = [j for j in program.heads if state[j] == 0 and q[j] > 0]
     ratio = {j: q[j] / prices[j] if prices[j] else INF for j in opened}
-    room = len(opened) if program.k is None else max(0, program.k - sum(s > 0 for s in state))
+    room = (
+        len(opened)
+        if program.k is None
+        else max(0, program.k - sum(state[j] > 0 for j in program.heads))
+    )
     for j in sorted(opened, key=lambda j: (ratio[j], q[j]), reverse=True)[:room]:
         base += q[j]
         eta = max(eta, min(math.sqrt(base / ball), ratio[j] / 2))

@@ -121,7 +121,7 @@ def shifted_bound(program, quadratic, state, w, shift):
 
 def tried_bound(program, quadratic, state):
     """The least value on all supports of a leaf, each tried; None where that is not possible."""
-    signed = any(program.positive)
+    signed = any(program.positive) or program.grouped
     if program.loss.name != "squared" or program.ridge is None or program.k is None or signed:
         return None
     inside = [j for j, s in enumerate(state) if s > 0]
@@ -251,13 +251,15 @@ def region_of(program, record, removal):
     fits = all(0 <= s <= 0.99 for s in share) and min(bend) >= 0 and (program.intercept or b == 0)
     need(fits, "the shares, curvatures or the intercept of a region are out of range")
     point = program.point(removal)
-    total, chosen = level + point.conjugate, []
+    total, gains = level + point.conjugate, []
     for j, (g, r, w, s) in enumerate(zip(point.scores, program.ridge, center, share)):
         v = max(-g / r, 0) if program.positive[j] else -g / r
         into = point.squares[j] / (2 * r) - program.price[j] + r * s / (1 - s) * (v - w) ** 2 / 2
         out = r * s * w * w / 2
         total += into if program.always[j] else out
-        chosen += [] if program.always[j] else [max(into - out, 0)]
+        gains.append(into - out)
+    gains = program.gathered(gains)
+    chosen = [max(gains[j], 0) for j in range(m) if program.free[j]]
     total += sum(sorted(chosen, reverse=True)[: m if program.k is None else program.k])
     total = max(total, (abs(level) + abs(point.conjugate)) / (1 << 60), Q(1, 10**290))
     W = list(map(mul, S, bend))

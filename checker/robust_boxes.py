@@ -25,6 +25,7 @@ def boxed(program, level, duals):
             eta = multiplier(program, point, program.state)
             ridge, added = [eta] * m, eta * program.ball / 2
         gains = [q / (2 * r) - c for q, r, c in zip(point.squares, ridge, price)]
+        gains = program.gathered(gains)
         base = -point.conjugate - added - sum(gains[j] for j in range(m) if program.always[j])
         opened = [j for j in range(m) if program.free[j]]
         most = most_features(program, level, base, [gains[j] for j in opened])
@@ -59,17 +60,18 @@ def most_features(program, level, base, gains):
 
 def rows_of(program, center, ridge, opened, most, budget):
     """Where x_i.w lies: sums over what is always in, and over the largest of the others."""
-    bits, fixed = 160, [j for j in range(program.m) if program.always[j]]
+    bits, fixed = 160, [j for j in program.heads if program.always[j]]
     ways = [(u * c).as_integer_ratio() for u, c in zip(program.units, center)]
     sizes = [(u * u / r).as_integer_ratio() for u, r in zip(program.units, ridge)]
     found = []
     for i in range(program.n):
         sums = []
         for sign, power, over in ((1, 1, ways), (-1, 1, ways), (1, 2, sizes)):
-            terms = {
-                j: -((-sign * program.columns[j][i] ** power * over[j][0] << bits) // over[j][1])
-                for j in (*opened, *fixed)
-            }
+            terms = dict.fromkeys((*opened, *fixed), 0)
+            for j, head in enumerate(program.leader):
+                if head in terms:
+                    a, b = over[j]
+                    terms[head] -= (-sign * program.columns[j][i] ** power * a << bits) // b
             some = sorted((max(terms[j], 0) for j in opened), reverse=True)[:most]
             sums.append(Q(sum(some) + sum(terms[j] for j in fixed), 1 << bits))
         swing = root(sums[2] * budget)

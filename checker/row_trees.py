@@ -13,7 +13,9 @@ from search_trees import split_of
 
 def rows_bound(program, record, level, duals):
     """The smallest bound of the leaves of a tree over rows."""
-    need(program.loss.name == "truncated", "a tree over rows is for the truncated loss")
+    known = program.loss.name == "truncated"
+    need(known, f"this checker does not know rows of the loss {program.loss.name!r}")
+    need(not program.grouped, "this checker does not know rows together with groups")
     count, splits, n = record["kept_count"], record["splits"], program.n
     points, lents = record["point_count"], record["lent_count"]
     size = 1 + 2 * splits

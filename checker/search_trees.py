@@ -29,6 +29,9 @@ def tree_bound(program, tree):
     known = known and not any(program.never[j] for j in kept)
     known = known and all(j in chosen for j in range(program.m) if program.always[j])
     need(known, "the features the tree decides about are not those of the problem")
+    whole = all(j in chosen or head not in chosen for j, head in enumerate(program.leader))
+    whole = whole and all(program.leader[j] in chosen for j in kept)
+    need(whole, "the tree decides about a part of a group")
     lower, removal = INF, unpacked(tree, "removal", "<f8", program.n)
     removed = [j for j in range(program.m) if program.free[j] and j not in chosen]
     minorant = tree.get("minorant")
@@ -58,11 +61,11 @@ def nodes_bound(program, tree, splits, size):
     need(len(shifts) == len(tree["shifts"]), "a node has two shifts")
     tried = set(tree.get("exhausted", ()))
     quadratic = squared_parts(program) if shifts or tried else None
-    states, lower = {0: list(program.state)}, INF
+    states, lower = {0: program.state}, INF
     nodes = zip(range(size), support, values, intercept, fixed_parts)
     for node, places, numbers, b, fixed in nodes:
         state = states.pop(node)
-        leaf, after = split[node] is None, list(state)
+        leaf, after = split[node] is None, state
         need(all(0 <= j < m for j in places), "a tree names a feature it does not decide about")
         if leaf or fixed:
             need(counts[node] >= 0, "a node that needs a bound has no dual vector")
@@ -72,7 +75,7 @@ def nodes_bound(program, tree, splits, size):
             for code in fixed:
                 j, inside = (code, False) if code >= 0 else (-1 - code, True)
                 need(j < m and after[j] == 0, "a node fixes a feature that is decided already")
-                after[j] = -1 if inside else 1
+                after = program.decided(after, j, -1 if inside else 1)
                 if not leaf or special:
                     lower = min(lower, gains.forced(j, inside))
         if leaf:
@@ -86,9 +89,7 @@ def nodes_bound(program, tree, splits, size):
         j = feature[split[node]]
         need(0 <= j < m and after[j] == 0, "a node is split on a feature that is decided already")
         for side in (0, 1):
-            child = list(after)
-            child[j] = 2 * side - 1
-            states[1 + 2 * split[node] + side] = child
+            states[1 + 2 * split[node] + side] = program.decided(after, j, 2 * side - 1)
     return lower
 
 

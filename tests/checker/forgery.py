@@ -76,6 +76,8 @@ def changed(document: Any, rng: np.random.Generator) -> tuple[Place, Any]:
         value = value * (1.0 + size * rng.normal()) + float(rng.choice([0.0, size]))
     elif path[-1] == "loss":
         value = str(rng.choice(["squared", "huber", "logistic", "poisson", "truncated"]))
+    elif "group_names" in path:
+        value = f"{value}x"
     elif isinstance(value, str) and path[0] in ("duals", "boxes", "problem"):
         floats = np.frombuffer(base64.b64decode(value), dtype="<f8")
         value = base64.b64encode(array_changed(floats, rng).tobytes()).decode()

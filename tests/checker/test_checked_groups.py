@@ -1,0 +1,98 @@
+"""The checker on groups: it accepts proofs, and what it accepts is true; rows it does not know."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.checker.forgery import changed
+from tests.checker.judges import Check, verdicts
+from tests.checker.schema import SCHEMA, flaws
+from tests.groups.test_groups import EVERY, programs
+
+import sparsebounds as sb
+from sparsebounds.certificates.codec import _checksum, encode
+from sparsebounds.program import Program
+from sparsebounds.solving import solve_program
+
+
+def data_of(program: Program) -> dict[str, Any]:
+    X = np.array(program.data.matrix.columns(np.arange(program.m)))
+    given = {"X": X, "y": program.data.y, "sample_weight": program.weights}
+    return given if program.offset is None else given | {"offset": program.offset}
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"sha256": _checksum(document)}
+
+
+def test_certificates_of_groups_and_forgeries_of_them(check: Check) -> None:
+    rng, told = np.random.default_rng(0), Counter[str]()
+    for i, (loss, form) in enumerate(EVERY):
+        for j, program in enumerate(programs(loss, form, 2)):
+            found = solve_program(program, 1e-6, exact=bool((i + j) % 2))
+            data, document = data_of(program), json.loads(encode(found.certificate))
+            assert "groups" in document["problem"]
+            assert not list(flaws(document, SCHEMA))
+            assert check(document, data) == "", (loss, form)
+            false = sealed(document | {"lower": found.upper + 1e-9 * (1.0 + abs(found.upper))})
+            assert "it claims the lower bound" in check(false, data)
+            for _ in range(3):
+                theirs, ours = verdicts(changed(document, rng)[1], data, check)
+                told[f"{bool(theirs)} {bool(ours)}"] += 1
+    assert told["True True"] > 30
+    assert told["False False"] > 10
+    assert told["False True"] == 0
+
+
+def grouped(loss: str = "squared", **asked: Any) -> tuple[dict[str, Any], Any]:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 8))
+    y = X @ np.repeat([1.0, 0.0, -1.0, 0.0], 2) + rng.normal(size=30)
+    y = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
+    asked = {"k": 2, "ridge": 0.02} | asked
+    found = sb.solve(X, y, loss=loss, groups=np.repeat(range(4), 2), **asked)
+    return {"X": X, "y": y}, json.loads(encode(found.certificate))
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "welsch", "truncated"])
+def test_trees_regions_and_boxes_of_groups(loss: str, check: Check) -> None:
+    data, document = grouped(loss, exact=loss == "squared")
+    assert check(document, data) == ""
+    above = sealed(document | {"lower": document["upper"] * 1.0001})
+    assert "it claims the lower bound" in check(above, data)
+
+
+def test_groups_that_are_none_are_refused(check: Check) -> None:
+    data, document = grouped()
+    problem = document["problem"]
+    for groups, words in (
+        ([1, 1, 2, 2, 4, 4, 6, 6], "no first feature"),
+        ([0, 0, 1, 2, 4, 4, 6, 6], "no first feature"),
+        ([0, 0, 2, 2, 4, 4, 6, False], "no first feature"),
+        ([0, 0, 2, 2], "one number per feature"),
+        (None, "one number per feature"),
+    ):
+        assert words in check(sealed(document | {"problem": problem | {"groups": groups}}), data)
+    part = problem | {"never": [7]}
+    assert "a part of a group" in check(sealed(document | {"problem": part}), data)
+    # What holds for pairs does not hold for larger groups.
+    larger = problem | {"groups": [0, 0, 0, 0, 4, 4, 6, 6], "group_names": ["a", "b", "c"]}
+    assert all(verdicts(sealed(document | {"problem": larger}), data, check))
+    single = {name: x for name, x in problem.items() if name not in ("groups", "group_names")}
+    assert check(sealed(document | {"problem": single}), data)
+
+
+@pytest.mark.parametrize("loss", ["tukey", "welsch", "geman_mcclure", "cauchy"])
+def test_rows_of_smooth_losses_are_refused_plainly(loss: str, check: Check) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 3))
+    y = X @ [1.0, 0.0, -1.0] + rng.normal(size=30)
+    y[:5] += 5.0
+    found = sb.solve(X, y, k=2, ridge=0.5, loss=loss, exact=False)
+    document = json.loads(encode(found.certificate))
+    assert "rows" in document
+    assert check(document, {"X": X, "y": y}).startswith("this checker does not know rows of")
