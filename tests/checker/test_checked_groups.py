@@ -40,12 +40,14 @@ def test_certificates_of_groups_and_forgeries_of_them(check: Check) -> None:
             assert check(document, data) == "", (loss, form)
             false = sealed(document | {"lower": found.upper + 1e-9 * (1.0 + abs(found.upper))})
             assert "it claims the lower bound" in check(false, data)
+            del document["problem"]["group_names"]  # the reader counts them, and they say nothing
             for _ in range(3):
                 theirs, ours = verdicts(changed(document, rng)[1], data, check)
                 told[f"{bool(theirs)} {bool(ours)}"] += 1
+                # `verify` lets a split name a group by any of its features.
+                assert theirs or not ours or "that is not its first" in ours
     assert told["True True"] > 30
     assert told["False False"] > 10
-    assert told["False True"] == 0
 
 
 def grouped(loss: str = "squared", **asked: Any) -> tuple[dict[str, Any], Any]:
