@@ -230,10 +230,15 @@ class Problem:
                 found.update(b";")
         return found.hexdigest()
 
+    @property
+    def unit(self) -> str:
+        """What k counts and l0 is the price of."""
+        return "group" if len(self.groups) else "nonzero coefficient"
+
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
         if sparsity is None:
-            what = "group" if len(self.groups) else "nonzero coefficient"
+            what = self.unit
             sparsity = (
                 f"at most {self.k} {what}{'' if self.k == 1 else 's'}"
                 if self.k is not None
