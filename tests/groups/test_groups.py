@@ -147,7 +147,7 @@ def test_a_forged_part_of_a_group_is_refused() -> None:
     assert tree is not None
     program = sb.Program(X, y, **asked)
     assert tree_bound(program, tree) >= found.lower - 1e-9
-    with pytest.raises(TreeError):
+    with pytest.raises(TreeError, match="part of a group"):
         tree_bound(program, replace(tree, kept=tree.kept[:-1]))
 
 

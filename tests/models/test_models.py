@@ -127,6 +127,7 @@ def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(15, 5)) + 1.0, 3.0 + rng.normal(size=15)
     weights, offset = rng.uniform(0.5, 2.0, 15), rng.normal(size=15)
+    X[:, :2] -= np.average(X[:, :2], axis=0, weights=weights) - 5e-4  # too small to be subtracted
     program = Program(
         X, y, k=5, ridge=0.1, fit_intercept=intercept, sample_weight=weights, offset=offset
     )

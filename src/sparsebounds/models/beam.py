@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask
-from sparsebounds.models.exchange import Quadratic, additions, after
+from sparsebounds.models.exchange import Quadratic, additions
 
 PATIENCE = 2
 """Sizes without an improvement after which growing stops, where features have a price."""
@@ -45,7 +45,8 @@ def beam(
         for value, support in level:
             inside = np.array(support, dtype=np.int64)
             for move in additions(model, inside, fixed, width):
-                grown = tuple(after(inside, move, model.groups).tolist())
+                whole = model.groups.whole(np.array([move.enter])).tolist()
+                grown = tuple(sorted((*support, *whole)))
                 offers.setdefault(grown, value + move.change)
         if not offers:
             break

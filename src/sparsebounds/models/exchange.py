@@ -278,12 +278,16 @@ def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
 
 def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:
     """The support once a move is made, sorted; groups come and go as a whole."""
-    keep, fresh = inside, np.zeros(0, dtype=np.int64)
+    keep = inside
     if move.leave is not None:
-        keep = np.setdiff1d(inside, groups.whole(np.array([move.leave])), assume_unique=True)
-    if move.enter is not None:
-        fresh = groups.whole(np.array([move.enter]))
-    return np.sort(np.concatenate((keep, fresh)))
+        gone = inside == move.leave
+        if not groups.single:
+            gone = np.isin(inside, groups.whole(np.array([move.leave])))
+        keep = inside[~gone]
+    if move.enter is None:
+        return keep
+    fresh = [move.enter] if groups.single else groups.whole(np.array([move.enter]))
+    return np.sort(np.append(keep, fresh))
 
 
 def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:

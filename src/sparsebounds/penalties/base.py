@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.penalties.groups import Groups
 
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -69,6 +69,21 @@ class Pattern:
 
     blocks: tuple[tuple[Index, Vector], ...] = ()
     """(places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest."""
+
+    cone: Vector | None = None
+    """d there."""
+
+    def turned(self, w: Vector, now: Vector) -> Mask:
+        """Which coordinates belong to a group on the linear part that w turns around.
+
+        Groups that are 0 `now` may turn.
+        """
+        wrong = np.zeros(len(w), dtype=np.bool_)
+        assert self.cone is not None
+        for places, _ in self.blocks:
+            back = np.sum(w[places] * self.cone[places], axis=1) < 0.0
+            wrong[places[back & np.any(now[places] != 0.0, axis=1)]] = True
+        return wrong
 
 
 class Penalty(ABC):
@@ -227,7 +242,7 @@ class Penalty(ABC):
             for places in groups.by_size(cone)
         )
         ridge = np.where(full | cone, ridge * bend, 0.0)
-        return Pattern(active, sign, ridge, *line, blocks)
+        return Pattern(active, sign, ridge, *line, blocks, pull)
 
     def allows(self, w: Vector) -> bool:
         """Whether w is zero outside and nonnegative where asked."""

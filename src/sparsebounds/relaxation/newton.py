@@ -132,7 +132,8 @@ def newton(
         with deadline.timed("newton", size):
             # Where steps are short, the intercept is held back as the features are.
             held = proximal if proximal >= GROWN_PROXIMAL else FLAT_INTERCEPT
-            trial = newton_point(smooth, point, pattern, proximal * diagonal, held)
+            eager = idle == 0
+            trial = newton_point(smooth, point, pattern, proximal * diagonal, held, eager=eager)
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -188,14 +189,18 @@ def newton_point(
     pattern: Pattern,
     proximal: Vector,
     held: float = FLAT_INTERCEPT,
+    *,
+    eager: bool = False,
 ) -> tuple[Vector, float] | None:
     """The minimiser of the quadratic model on a piece of h; None where it is not definite.
 
     Coordinates whose solution contradicts the sign of their piece are set to zero and the rest
-    is solved again: an exchange of many at once, where one at a time would need many steps.
+    is solved again: an exchange of many at once, where one at a time would need many steps. So are
+    groups that turn around on their cone; those that are 0 already only where it is `eager`.
     """
     active, count = pattern.active, len(pattern.active)
-    products = smooth.products(point, active)
+    # Groups have blocks of curvature, which conjugate gradients do not know.
+    products = None if pattern.blocks else smooth.products(point, active)
     if products is not None:
         found = products.minimum(point, pattern, proximal, held)
         if found is not None:
@@ -222,7 +227,8 @@ def newton_point(
     matrix *= scale
     matrix *= scale[:, None]
     right *= scale
-    solution = _with_signs(matrix, right, pattern.sign) if len(right) else np.zeros(0)
+    now = np.ones(count) if eager else point.w[active]
+    solution = _with_signs(matrix, right, pattern, scale, now) if len(right) else np.zeros(0)
     if solution is None:
         return None
     solution *= scale
@@ -231,15 +237,22 @@ def newton_point(
     return w, float(solution[-1]) if smooth.has_intercept else point.b
 
 
-def _with_signs(matrix: Vector, right: Vector, sign: Vector) -> Vector | None:
-    """The solution without the coordinates that contradict their sign, in a few exchanges."""
+def _with_signs(
+    matrix: Vector, right: Vector, pattern: Pattern, scale: Vector, now: Vector
+) -> Vector | None:
+    """The solution without what contradicts its sign, or the direction of its cone, in a few
+    exchanges."""
     solution, asked = np.zeros(len(right)), np.zeros(len(right))
-    asked[: len(sign)] = sign
+    asked[: len(pattern.sign)] = pattern.sign
     kept, out = np.arange(len(right)), np.zeros(len(right), dtype=np.bool_)
     factor, whole, failed = positive_solved(matrix, right)
     inner = whole
     for _ in range(EXCHANGES):
         wrong = inner * asked[kept] < 0.0
+        if pattern.blocks:
+            every = np.zeros(len(right))
+            every[kept] = inner * scale[kept]
+            wrong |= pattern.turned(every, now)[kept]
         if failed or not wrong.any():
             break
         out |= wrong
