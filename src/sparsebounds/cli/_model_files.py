@@ -325,7 +325,10 @@ def _groups(parameters: Document) -> dict[str, list[str]]:
     if parameters.content.get("groups") is None:
         return {}
     part = parameters.record("groups")
-    return {name: [one.text("") for one in part.items(name)] for name in part.content}
+    for name in part.content:
+        if not all(isinstance(column, str) for column in part.entries(name)):
+            raise InputError(f"parameters.groups: {name!r} must hold names of columns.")
+    return dict(part.content)
 
 
 def _table(document: Document) -> tuple[Choice, Recipe]:

@@ -6,7 +6,7 @@ rows may have other values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sparsebounds._support.errors import InputError
 from sparsebounds.tables.choice import matching
@@ -18,10 +18,12 @@ TableGroups = Mapping[str, Sequence[str]]
 
 
 def grouped_columns(
-    reading: Reading, named: Iterable[str], prefixes: Iterable[str], *, levels: bool
+    reading: Reading, named: Sequence[str], prefixes: Sequence[str], *, levels: bool
 ) -> dict[str, list[str]]:
     """The groups of --group and --group-by, and each encoded column unless it goes by `levels`."""
     rows, found = reading.train, dict[str, list[str]]()
+    if rows.columns is None and not (named or prefixes):
+        return found  # arrays hold no encoded column, and may hold many others
     own = [*dict.fromkeys(rows.sources)]
     known = [*dict.fromkeys([*own, *rows.labels])]
     for value in named:
