@@ -177,13 +177,24 @@ class Problem:
 
         Numbers, where columns have no names either.
         """
-        if len(self.groups):
-            leaders = np.unique(self.groups[features])
-            if self.group_names:
-                places = np.searchsorted(np.unique(self.groups), leaders)
-                return tuple(self.group_names[i] for i in places)
-            features = leaders
-        return tuple(int(i) if names is None else names[i] for i in features.tolist())
+        leaders = self.leaders_of(features)
+        if self.group_names:
+            places = np.searchsorted(np.unique(self.groups), leaders)
+            return tuple(self.group_names[i] for i in places)
+        return tuple(int(i) if names is None else names[i] for i in leaders.tolist())
+
+    def leaders_of(self, features: Index) -> Index:
+        """The first columns of the groups of some features; these, where they stand alone."""
+        return np.unique(self.groups[features]) if len(self.groups) else features
+
+    def group_labels(self, features: Index, names: tuple[str, ...] | None) -> list[str]:
+        """The group of each of some features, by name; empty for those that stand alone."""
+        if len(self.groups) == 0:
+            return [""] * len(features)
+        leaders, counts = np.unique(self.groups, return_counts=True)
+        known = self.groups_of(leaders, names)
+        places = np.searchsorted(leaders, self.groups[features]).tolist()
+        return ["" if counts[i] == 1 else str(known[i]) for i in places]
 
     def chosen_of(self, support: Index, m: int) -> tuple[int, int]:
         """How many features, or groups, a support has that are counted; and of how many."""
@@ -219,10 +230,15 @@ class Problem:
                 found.update(b";")
         return found.hexdigest()
 
+    @property
+    def unit(self) -> str:
+        """What k counts and l0 is the price of."""
+        return "group" if len(self.groups) else "nonzero coefficient"
+
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
         if sparsity is None:
-            what = "group" if len(self.groups) else "nonzero coefficient"
+            what = self.unit
             sparsity = (
                 f"at most {self.k} {what}{'' if self.k == 1 else 's'}"
                 if self.k is not None

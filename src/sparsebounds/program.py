@@ -172,6 +172,11 @@ class Program(Yardstick):
         chosen: Mask = self.groups.lead & ~(self.always | self.never)
         return chosen
 
+    @property
+    def units(self) -> int:
+        """How many groups there are; features, where these stand alone."""
+        return self.m if self.groups.single else len(self.groups.heads)
+
     def penalty(
         self,
         features: Index | slice = slice(None),

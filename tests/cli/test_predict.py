@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
 @pytest.fixture
 def model(invoke: Invoke, table: Path) -> Path:
     path = table.with_name("model.json")
-    result = invoke("solve", table, *READ, "-k", 4, "--ridge", 1e-4, "--out", path)
+    result = invoke("solve", table, *READ, "-k", 4, "--ridge", 1e-4, "--levels", "--out", path)
     assert result.exit_code == 0
     return path
 

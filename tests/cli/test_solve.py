@@ -229,7 +229,6 @@ def test_the_model_file(invoke: Invoke, words: Path, tmp_path: Path) -> None:
         "positive": False,
         "always": [],
         "never": ["bmi"],
-        "groups": None,
     }
     loaded = load_model(path)
     assert loaded.coef == tuple(found["coef"])

@@ -13,9 +13,9 @@ import numpy as np
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._folds import Folds
-from sparsebounds.cli._model_files import INTERCEPT, feature
 from sparsebounds.cli._output import plain_table, say
 from sparsebounds.cli._run import Run, origin
+from sparsebounds.cli._show import model_rows
 from sparsebounds.report import ManyRows, OneClass, Scores, report_classes
 from sparsebounds.solving import status_words
 
@@ -82,21 +82,17 @@ class ClassRuns:
         say(f"{first.describe()}; each of {len(self.labels)} classes against the rest\n", "bold")
         if self.folds is not None:
             say(f"{self.folds.tried.words}\n")
-        models = plain_table("class", "feature", "coefficient", text="feature")
+        grouped = ["group"] * (not first.groups.single)
+        models = plain_table("class", "feature", *grouped, "coefficient", text="feature")
         bounds = plain_table("class", "proved bound", "objective", "gap", "status")
         for table in (models, bounds):
             table.columns[0].justify = "left"
         models.add_column("proved", style="green", no_wrap=True)
         for label, run in zip(self.labels, self.runs, strict=True):
-            program, solution = run.program, run.solution
-            shown, inside = printable(str(label)), set(solution.fixed_in.tolist())
-            for column in solution.support.tolist():
-                note = "in every best model" if column in inside else ""
-                name = printable(str(feature(program, column)))
-                models.add_row(shown, name, f"{solution.coef[column]:.6g}", note)
+            solution, shown = run.solution, printable(str(label))
+            for cells in model_rows(run.program, solution):
+                models.add_row(shown, *cells)
                 shown = ""
-            if program.fit_intercept:
-                models.add_row(shown, INTERCEPT, f"{solution.intercept:.6g}", "")
             bounds.add_row(
                 printable(str(label)),
                 rounded_down(solution.lower),
@@ -112,7 +108,8 @@ class ClassRuns:
         )
         say(bounds)
         say(
-            "\nEvery class has a problem of its own: no model with as many features that tells it "
+            "\nEvery class has a problem of its own: no model with as many "
+            f"{'features' if first.groups.single else 'groups'} that tells it "
             "from the rest can have an objective below its proved bound."
         )
         for label, run in zip(self.labels, self.runs, strict=True):

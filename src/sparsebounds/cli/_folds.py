@@ -18,7 +18,7 @@ from sparsebounds.cli._scoring import scoring_of
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
 from sparsebounds.report import Tried
-from sparsebounds.tables import Reading, Rows, labels_of
+from sparsebounds.tables import Reading, Rows, labels_of, placed
 
 FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
 """What is tried where nothing is said."""
@@ -102,6 +102,7 @@ def chosen_by_folds(
     others = parameters.values.keys() - {"k", "l0", "ridge", "c"}
     given = {name: parameters[name] for name in others}
     given |= {"always": program.problem.always, "never": program.problem.never}
+    given["groups"] = placed(table, parameters["groups"])
     paths = len(grid.get("ridges", [None])) * options.cv * max(1, len(labels))
     search = kind(
         **grid,
@@ -153,7 +154,7 @@ def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str
         return {"l0s": [size.l0] if options.l0s is None else prices("--l0s", options.l0s)}
     if size.k is not None:
         return {"ks": [size.k]}
-    most = min(FEATURES, program.m)
+    most = min(FEATURES, program.units)
     return {"ks": list(range(1, most + 1)) if options.ks is None else sizes("--ks", options.ks)}
 
 

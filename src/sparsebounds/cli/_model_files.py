@@ -10,7 +10,8 @@ The JSON document, version 1:
     intercept    likewise
     classes      two labels, the second for positive predictions; null for a real response
     bounds       lower and upper: the best possible objective is between; null where unknown
-    parameters   the problem that was solved, as the options of `sparsebounds solve`
+    parameters   the problem that was solved, as the options of `sparsebounds solve`; `groups`, if
+                 there are any, by name, each with its columns of the table
     models       with more than two classes: features, coef, intercept, classes and bounds of the
                  model of each class against the rest, in place of one; `classes` are all labels
     table        how the table was read: `choice`, the other options, and `columns`, each with its
@@ -31,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.documents import Document, jsonable
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
@@ -104,6 +105,13 @@ def feature(program: Program, column: int) -> str | int:
     return column if program.feature_names is None else program.feature_names[column]
 
 
+def group_names(program: Program, support: Index) -> list[str | int] | None:
+    """The groups of a model; None where the problem has none."""
+    if program.groups.single:
+        return None
+    return list(program.problem.groups_of(support, program.feature_names))
+
+
 def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
     """The column that a model's feature names, of data with m columns."""
     if isinstance(wanted, str) and names is not None:
@@ -125,8 +133,9 @@ def save_models(
 ) -> None:
     """Write a model file, whole or not at all: one model, or those of classes with these labels."""
     stated, table, first = dict(parameters.values), None, models[0]
-    if stated["c"] is None:  # as the loss has it
-        del stated["c"]
+    for name, absent in (("c", None), ("groups", {})):  # as the loss has it; features alone
+        if stated[name] == absent:
+            del stated[name]
     if first.choice is not None and first.recipe is not None:
         choice = replace(first.choice, positive=None) if labels else first.choice
         table = {"choice": asdict(choice), "columns": first.recipe.document()}
@@ -305,9 +314,21 @@ def _parameters(document: Document) -> Parameters:
         part.truth(name)
     if part.content.get("c") is not None:
         stated["c"] = part.number("c")
+    stated["groups"] = _groups(part)
     for name in part.content.keys() & {"always", "never"}:
         stated[name] = tuple(part.entries(name))
     return Parameters(stated)
+
+
+def _groups(parameters: Document) -> dict[str, list[str]]:
+    """The groups of a problem by columns of its table; none where the file says nothing."""
+    if parameters.content.get("groups") is None:
+        return {}
+    part = parameters.record("groups")
+    for name in part.content:
+        if not all(isinstance(column, str) for column in part.entries(name)):
+            raise InputError(f"parameters.groups: {name!r} must hold names of columns.")
+    return dict(part.content)
 
 
 def _table(document: Document) -> tuple[Choice, Recipe]:

@@ -19,8 +19,11 @@ from sparsebounds.tables import (
     IMPUTATIONS,
     Choice,
     Reading,
+    TableGroups,
     check_column,
     did_you_mean,
+    grouped_columns,
+    placed,
     read_table,
     split_names,
 )
@@ -126,8 +129,8 @@ class TableOptions:
 class SizeOptions:
     """How sparse the model is."""
 
-    k: int | None = _problem("-k", help="At most this many features. Default 10.")
-    l0: float | None = _problem("--l0", help="A price per feature, in place of -k.")
+    k: int | None = _problem("-k", help="At most this many features, or groups. Default 10.")
+    l0: float | None = _problem("--l0", help="A price per feature, or group, in place of -k.")
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,19 @@ class ProblemOptions:
         metavar="NAMES", help="Features left out, but part of the data."
     )
 
+    group: list[str] | None = _problem(
+        metavar="NAME=COLUMNS",
+        help="Columns that are in the model together or not at all, and count as one: "
+        "labs=crp,wbc. Again for another group.",
+    )
+    group_by: list[str] | None = _problem(
+        metavar="PREFIX", help="A group of the columns that begin so: lab_. Again for another."
+    )
+    levels: bool | None = _problem(
+        "--levels",
+        help="Choose the values of an encoded column one by one. Default: they are a group.",
+    )
+
     def check(self) -> None:
         """InputError for a loss that is none, or a scale."""
         if self.loss is not None and self.loss not in LOSSES:
@@ -223,8 +239,15 @@ class ProblemOptions:
         """What was asked, on top of what a model file says."""
         given = asdict(self) | ({} if size is None else asdict(size))
         given["positive"] = given.pop("nonnegative")
+        given["groups"] = None
+        if base is None or self.group or self.group_by or self.levels:
+            named, prefixes, levels = self.group or (), self.group_by or (), bool(self.levels)
+            given["groups"] = grouped_columns(reading, named, prefixes, levels=levels)
+        for name in ("group", "group_by", "levels"):
+            del given[name]
         for name in ("always", "never"):
-            given[name] = _listed(f"--{name}", given[name], reading)
+            groups = base["groups"] if given["groups"] is None and base else given["groups"]
+            given[name] = _listed(f"--{name}", given[name], reading, groups)
         if self.c is not None and self.c != "auto":
             given["c"] = float(self.c)
         asked = (base or Parameters()).changed(**given)
@@ -237,26 +260,27 @@ class ProblemOptions:
 
 
 def _listed(
-    option: str, values: list[str] | None, reading: Reading
+    option: str, values: list[str] | None, reading: Reading, groups: TableGroups
 ) -> tuple[str | int, ...] | None:
-    """The features of --always or --never: names, or column numbers where there are none."""
-    names = reading.train.names
+    """The features of --always or --never: names, or column numbers where there are none.
+
+    A group, or an encoded column, stands for all its features.
+    """
     if not values:
         return None
-    parts = split_names(values, (*(names or ()), *reading.left_out))
-    if names is not None:
-        for part in parts:
-            if part in reading.left_out:
-                raise InputError(
-                    f"{option} {part!r} was left out, as another column says the same: name that "
-                    "one, or pass --keep-twins."
-                )
-            check_column(option, part, names, reading.path)
-        return tuple(parts)
-    for part in parts:
-        if not part.isdecimal():
+    rows, whole = reading.train, placed(reading.train, groups)
+    reading.refuse_left_out(option, values)
+    found = dict[str | int, None]()
+    for part in split_names(values, (*rows.labels, *rows.sources, *whole)):
+        places = rows.places(part) or whole.get(part, [])
+        if rows.names is None and not places and part.isdecimal():
+            places = [int(part)]  # too large, which the program says
+        if rows.names is None and not places:
             raise InputError(
                 f"{option} {part!r}: the data have no feature names; pass column numbers, "
                 "from 0, or add an array feature_names."
             )
-    return tuple(int(part) for part in parts)
+        if not places:
+            check_column(option, part, rows.labels, reading.path)
+        found |= dict.fromkeys(i if rows.names is None else rows.names[i] for i in places)
+    return tuple(found)

@@ -10,9 +10,9 @@ from sparsebounds.arguments import DEFAULTS, DataArguments
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.program import Program
 from sparsebounds.solving import scaled_loss
-from sparsebounds.tables import Rows, check_response
+from sparsebounds.tables import Rows, check_response, placed
 
-OWN = {
+OWN: dict[str, Any] = {
     "k": 10,
     "ridge": 0.1,
     "c": None,
@@ -20,8 +20,10 @@ OWN = {
     "standardize": True,
     "always": (),
     "never": (),
+    "groups": {},
 }
-"""Where the defaults of the command line are not those of the library; c is the loss's own."""
+"""Where the defaults of the command line are not those of the library; c is the loss's own, and
+groups are of the table's columns."""
 
 STANDARD: dict[str, Any] = {
     name: value
@@ -83,5 +85,6 @@ class Parameters:
             sample_weight=table.mass,
             offset=table.offset,
             feature_names=table.names,
-            **{name: value for name, value in self.values.items() if name != "c"} | {"loss": loss},
+            **{name: value for name, value in self.values.items() if name != "c"}
+            | {"loss": loss, "groups": placed(table, self["groups"])},
         )

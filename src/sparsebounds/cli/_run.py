@@ -14,7 +14,7 @@ import typer
 from sparsebounds._support.array import Mask
 from sparsebounds.certificates import Certificate
 from sparsebounds.cli._folds import Folds
-from sparsebounds.cli._model_files import SavedModel, class_labels, feature
+from sparsebounds.cli._model_files import SavedModel, class_labels, feature, group_names
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._show import bounds_record
 from sparsebounds.exact import near_around
@@ -113,6 +113,9 @@ class Run:
             **bounds,
             "fixed_in": [feature(program, column) for column in solution.fixed_in.tolist()],
             "fixed_out": [feature(program, column) for column in solution.fixed_out.tolist()],
+            "groups": group_names(program, solution.support),
+            "groups_in": group_names(program, solution.fixed_in),
+            "groups_out": group_names(program, solution.fixed_out),
             "outliers": None if self.marked is None else self.marked.record(),
             "scores": self.scores or None,
             "chosen": None if self.folds is None else self.folds.tried.words,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
@@ -26,16 +26,28 @@ from sparsebounds.solving import (
 
 def model_table(program: Program, solution: Solution) -> Table:
     """Features and coefficients in the user's units, and which features are proved to belong."""
-    table = plain_table("feature", "coefficient", text="feature")
+    grouped = ["group"] * (not program.groups.single)
+    table = plain_table("feature", *grouped, "coefficient", text="feature")
+    for column in table.columns[1 : 1 + len(grouped)]:
+        column.justify = "left"
     table.add_column("proved", style="green", no_wrap=True)
-    inside = set(solution.fixed_in.tolist())
-    for column in solution.support.tolist():
-        name = printable(str(feature(program, column)))
-        note = "in every best model" if column in inside else ""
-        table.add_row(name, f"{solution.coef[column]:.6g}", note)
-    if program.fit_intercept:
-        table.add_row(INTERCEPT, f"{solution.intercept:.6g}", "", style="dim")
+    for cells in model_rows(program, solution):
+        table.add_row(*cells, style="dim" if cells[0] == INTERCEPT else None)
     return table
+
+
+def model_rows(program: Program, solution: Solution) -> Iterator[list[str]]:
+    """The cells of a table of the model: feature, its group if there are groups, and the rest."""
+    inside, support = set(solution.fixed_in.tolist()), solution.support
+    groups = program.problem.group_labels(support, program.feature_names)
+    for column, group in zip(support.tolist(), groups, strict=True):
+        name = printable(str(feature(program, column)))
+        own = [] if program.groups.single else [printable(group)]
+        note = "in every best model" if column in inside else ""
+        yield [name, *own, f"{solution.coef[column]:.6g}", note]
+    if program.fit_intercept:
+        own = [] if program.groups.single else [""]
+        yield [INTERCEPT, *own, f"{solution.intercept:.6g}", ""]
 
 
 def bounds_table(program: Program, lower: float, upper: float) -> Table:

@@ -11,7 +11,7 @@ from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model_files import class_labels, feature
+from sparsebounds.cli._model_files import class_labels, feature, group_names
 from sparsebounds.cli._options import ProblemOptions, SizeOptions, TableOptions
 from sparsebounds.cli._output import (
     OK,
@@ -100,9 +100,11 @@ def _show(program: Program, found: NearOptimal) -> None:
     say(used)
     if len(order) > SHOWN:
         say(f"and {len(order) - SHOWN} features that fewer of them use.", style="dim")
-    models = plain_table("objective", "worse by", "features", text="features")
+    kind = "features" if program.groups.single else "groups"
+    models = plain_table("objective", "worse by", kind, text=kind)
     for support, value in list(zip(found.supports, found.values.tolist(), strict=True))[:SHOWN]:
-        names = ", ".join(printable(str(feature(program, i))) for i in support) or "none"
+        units = program.problem.groups_of(np.array(support, int), program.feature_names)
+        names = ", ".join(printable(str(unit)) for unit in units) or "none"
         models.add_row(rounded_up(value), percent_up(worse(program, found, value)), names)
     say()
     say(models)
@@ -131,6 +133,7 @@ def _record(program: Program, found: NearOptimal) -> dict[str, Any]:
             {
                 "objective": value,
                 "features": [names[i] for i in support],
+                "groups": group_names(program, np.array(support, int)),
                 "coef": coef.tolist(),
                 "intercept": intercept,
             }

@@ -17,7 +17,7 @@ from sparsebounds._version import __version__
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._groups import grouped
-from sparsebounds.cli._model_files import feature
+from sparsebounds.cli._model_files import feature, group_names
 from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import finish, plain_table, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_folder, check_outputs
@@ -97,7 +97,7 @@ def path(
         reading = table.read(data)
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
-            grid = {"ks": [k for k in grid["ks"] if k <= program.m]}
+            grid = {"ks": [k for k in grid["ks"] if k <= program.units]}
         with spinner("Path", to_the_end=exact is True) as report:
 
             def callback(now: Any) -> None:
@@ -175,6 +175,7 @@ def _record(program: Program, found: Path) -> dict[str, Any]:
                 "rel_gap": point.rel_gap,
                 "null_gap": point.null_gap,
                 "features": [feature(program, column) for column in point.support.tolist()],
+                "groups": group_names(program, point.support),
                 "coef": point.values.tolist(),
                 "intercept": point.intercept,
                 "fixed_in": [feature(program, column) for column in point.fixed_in.tolist()],

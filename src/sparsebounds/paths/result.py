@@ -254,10 +254,15 @@ def printed(point: PathPoint, digits: int = DIGITS) -> tuple[str, ...]:
 
 
 def changes(path: Path, gone: str) -> Iterator[list[str]]:
-    """For each point the features that come in since the last one, as "+age", and those that go."""
-    before: set[int] = set()
+    """For each point what comes in since the last one, as "+age", and what goes.
+
+    That is groups, or features where these stand alone.
+    """
+    before: dict[int, str] = {}
     for point in path:
-        now = set(point.support.tolist())
-        come = [f"+{path.label(i)}" for i in sorted(now - before)]
-        yield come + [f"{gone}{path.label(i)}" for i in sorted(before - now)]
+        problem = point.certificate.problem
+        names = map(str, problem.groups_of(point.support, path.feature_names))
+        now = dict(zip(problem.leaders_of(point.support).tolist(), names, strict=True))
+        come = [f"+{now[i]}" for i in sorted(now.keys() - before.keys())]
+        yield come + [f"{gone}{before[i]}" for i in sorted(before.keys() - now.keys())]
         before = now

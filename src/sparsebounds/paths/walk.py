@@ -342,7 +342,8 @@ class Walk:
         if self.by_price:
             left = f"no price from {here:g} down to {last:g} has a model that is better"
         else:
-            left = f"no model with up to {last:g} features is better than that with {here:g}"
+            kind = "features" if self.program.groups.single else "groups"
+            left = f"no model with up to {last:g} {kind} is better than that with {here:g}"
         return f"Stopped early: {left} by more than {self.stop:g} of the objective."
 
     def result(self, reason: str) -> Path:
@@ -358,15 +359,14 @@ class Walk:
                 row = replace(row, certificate=better)
             # In k, models of later points have too many features.
             rows.append(row.or_better(self.rows if self.by_price else rows[-1:]))
+        unit = self.program.problem.unit
         return Path(
             points=tuple(PathPoint.of(row, self.tol) for row in rows),
             kind="l0" if self.by_price else "k",
             feature_names=self.program.feature_names,
             null=self.program.null,
             problem=self.program.describe(
-                "a price l0 per nonzero coefficient"
-                if self.by_price
-                else "at most k nonzero coefficients"
+                f"a price l0 per {unit}" if self.by_price else f"at most k {unit}s"
             ),
             message=reason or "Every point of the grid was done.",
             complete=len(rows) == len(self.grid),

@@ -30,9 +30,11 @@ def model_table(program: Program, solution: Solution, labels: list[str], spread:
     longest = float(np.max(np.abs(effect), initial=0.0)) or 1.0
     inside = set(solution.fixed_in.tolist())
     order = sorted(solution.support.tolist(), key=lambda i: -abs(effect[i]))
-    rows = [
+    head, groups = _grouped(program, labels)
+    rows: list[tuple[Cell, ...]] = [
         (
             named(labels[i]),
+            *(named(group[i]) for group in groups),
             number(float(solution.coef[i])),
             number(float(effect[i]), 4, bar=float(effect[i] / longest)),
             _proved(i, inside, set()),
@@ -41,9 +43,10 @@ def model_table(program: Program, solution: Solution, labels: list[str], spread:
     ]
     if program.fit_intercept:
         faint = number(float(solution.intercept), mark="faint")
-        rows.append((named("(intercept)", "faint"), faint, Cell(""), Cell("")))
+        blank = [Cell("")] * len(groups)
+        rows.append((named("(intercept)", "faint"), *blank, faint, Cell(""), Cell("")))
     return Table(
-        ("feature", "coefficient", "effect of one standard deviation", "proved"),
+        ("feature", *head, "coefficient", "effect of one standard deviation", "proved"),
         rows,
         note="Coefficients are in the units of the data. An effect is the coefficient times the "
         "feature's standard deviation in the training rows: effects compare, coefficients do not.",
@@ -59,9 +62,11 @@ def features_table(
     chosen = solution.coef != 0.0
     effect = np.abs(solution.coef * spread)
     order = np.lexsort((np.arange(program.m), -weight, -effect, ~chosen))[:MOST_FEATURES]
+    head, groups = _grouped(program, labels)
     rows = [
         (
             named(labels[i]),
+            *(named(group[i]) for group in groups),
             number(float(solution.coef[i])) if chosen[i] else Cell("–", key=0.0, mark="faint"),
             _proved(i, inside, outside),
             Cell(f"{weight[i]:.1%}", key=float(weight[i])),
@@ -78,8 +83,15 @@ def features_table(
     )
     if left:
         note += f" {left} more features, taken in smaller part, are not listed."
-    titles = "feature", "coefficient", "proved", "part taken", "mean", "standard deviation"
+    titles = "feature", *head, "coefficient", "proved", "part taken", "mean", "standard deviation"
     return Table(titles, rows, name="features", note=note)
+
+
+def _grouped(program: Program, labels: list[str]) -> tuple[list[str], list[list[str]]]:
+    """A column's title and its cells, one per feature; none where there are no groups."""
+    if program.groups.single:
+        return [], []
+    return ["group"], [program.problem.group_labels(np.arange(program.m), tuple(labels))]
 
 
 def _proved(i: int, inside: set[int], outside: set[int]) -> Cell:

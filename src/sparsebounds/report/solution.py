@@ -112,6 +112,10 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
         Card("proved lower bound", rounded_down(solution.lower, 5), "of every such model"),
         Card("gap", percent_up(solution.rel_gap), "of its objective"),
         Card("features", str(len(solution.support)), f"of {program.m}"),
+        *(
+            Card("groups", str(len(solution.group_support)), f"of {units}")
+            for units in [program.units] * (not program.groups.single)
+        ),
     )
 
 

@@ -31,13 +31,13 @@ def bounds_sentence(program: Program, lower: float, upper: float, relative: floa
 
 
 def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> str:
-    """How many features are proved in or out, in a sentence; empty where none is."""
-    inside, outside = len(fixed_in), len(fixed_out)
+    """How many features, or groups, are proved in or out, in a sentence; empty where none is."""
+    inside, outside = (len(program.problem.leaders_of(some)) for some in (fixed_in, fixed_out))
     clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []
     clauses += [f"{outside} {'is' if outside == 1 else 'are'} in no best model"] if outside else []
     if not clauses:
         return ""
-    return f"Proved: of the {program.m} features, {' and '.join(clauses)}."
+    return f"Proved: of the {program.units} {_unit(program)}s, {' and '.join(clauses)}."
 
 
 def classes_sentence(first: Any, second: Any) -> str:
@@ -48,13 +48,19 @@ def classes_sentence(first: Any, second: Any) -> str:
     )
 
 
+def _unit(program: Program) -> str:
+    """What k counts."""
+    return "feature" if program.groups.single else "group"
+
+
 def _rivals(program: Program) -> str:
     """All the models that a lower bound speaks of."""
+    unit = _unit(program)
     if program.k is None:
-        words = "model, whatever its number of features,"
+        words = f"model, whatever its number of {unit}s,"
     else:
-        always = int(np.count_nonzero(program.always))
+        always = int(np.count_nonzero(program.always & program.groups.lead))
         extra = f" besides the {always} always in" if always else ""
-        words = f"model with at most {program.k} feature{'s' * (program.k != 1)}{extra}"
+        words = f"model with at most {program.k} {unit}{'s' * (program.k != 1)}{extra}"
     held = program.ball is not None or bool(program.positive.any() or program.never.any())
     return f"{words} that obeys the constraints" if held else words

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sparsebounds.tables.choice import IMPUTATIONS, Choice, check_column, split_names
 from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
+from sparsebounds.tables.grouping import TableGroups, grouped_columns, placed
 from sparsebounds.tables.kinds import as_numbers
 from sparsebounds.tables.missing import check_gaps, not_a_number_is_missing, refuse_infinite
 from sparsebounds.tables.recipe import Column, Recipe
@@ -24,17 +25,20 @@ __all__ = [
     "Reading",
     "Recipe",
     "Rows",
+    "TableGroups",
     "as_numbers",
     "check_column",
     "check_file",
     "check_gaps",
     "check_response",
     "did_you_mean",
+    "grouped_columns",
     "is_archive",
     "labels_of",
     "listing",
     "load_arrays",
     "not_a_number_is_missing",
+    "placed",
     "read_frame",
     "read_table",
     "refuse_infinite",

@@ -58,6 +58,11 @@ class Recipe:
         """The names of the columns of X."""
         return tuple(label for column in self.columns for label in column.labels)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The table's column behind each column of X."""
+        return tuple(column.name for column in self.columns for _ in column.labels)
+
     def behind(self, labels: Collection[str]) -> Recipe:
         """The part that these columns of X need."""
         wanted = set(labels)

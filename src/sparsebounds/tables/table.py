@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from sparsebounds._support.array import Index, Mask
 from sparsebounds._support.errors import InputError
 from sparsebounds.data import Coded
 from sparsebounds.tables import _polars as pl
-from sparsebounds.tables.choice import Choice, chosen_features
+from sparsebounds.tables.choice import Choice, chosen_features, split_names
 from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers, encoded_numbers
 from sparsebounds.tables.learn import learn
@@ -51,6 +53,33 @@ class Rows:
 
     factors: Any = None
     """What the weights of rows are multiplied by for the sake of their classes, if anything."""
+
+    columns: tuple[str, ...] | None = None
+    """The table's column behind each of X; None: there is no table."""
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The features' names, or else their numbers."""
+        return self.names or tuple(map(str, range(self.X.shape[1])))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The table's column behind each feature; the feature itself where there is no table."""
+        return self.labels if self.columns is None else self.columns
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found = {label: [place] for place, label in enumerate(self.labels)}
+        if self.columns is not None:
+            whole = dict[str, list[int]]()
+            for place, column in enumerate(self.columns):
+                whole.setdefault(column, []).append(place)
+            found |= whole
+        return found
+
+    def places(self, name: str) -> list[int]:
+        """The columns of X that a column of the table, or a feature, stands for; none: unknown."""
+        return self._places.get(name, [])
 
     def at(self, index: Index) -> Rows:
         """These rows alone."""
@@ -111,6 +140,15 @@ class Reading:
         """The same for one class and the others."""
         choice = replace(self.choice, positive=str(label))
         return replace(self, choice=choice, train=replace(self.train, positive=label))
+
+    def refuse_left_out(self, option: str, values: Iterable[str]) -> None:
+        """InputError where an option names a column that was left out."""
+        for part in split_names(values, (*self.train.labels, *self.left_out)):
+            if part in self.left_out:
+                raise InputError(
+                    f"{option} {part!r} was left out, as another column says the same: name that "
+                    "one, or pass --keep-twins."
+                )
 
     def remembered(self) -> Choice | None:
         """The choice for other tables: they may lack columns that no model needs; None for arrays.
@@ -177,7 +215,8 @@ def read_table(path: Path, choice: Choice) -> Reading:
     if look.left_out:
         recipe = recipe.without(look.left_out)
         stay = np.isin(look.labels, recipe.names)
-        rows = replace(rows, X=_moved_up(rows.X, stay), names=recipe.names)
+        X = _moved_up(rows.X, stay)
+        rows = replace(rows, X=X, names=recipe.names, columns=recipe.sources)
     return Reading(
         path,
         choice,
@@ -204,7 +243,7 @@ def _table(frame: pl.DataFrame, choice: Choice, recipe: Recipe, path: Path) -> R
         for name in (choice.weights, choice.offset)
     )
     X, y = recipe.matrix(frame, path), as_response(frame[choice.target])
-    return Rows(X, y, weights, offset, recipe.names, choice.target)
+    return Rows(X, y, weights, offset, recipe.names, choice.target, columns=recipe.sources)
 
 
 def _arrays(path: Path, choice: Choice) -> Reading:
