@@ -34,7 +34,7 @@ def beam(
     Each of `starts` is grown by at most `room` features that are not `fixed`. Without prices
     larger supports are never worse, so the last size is returned; with prices, the best of all.
     """
-    priced = bool(np.any(model.price > 0))
+    priced = model.priced
     level = sorted((model.value(start), tuple(start.tolist())) for start in starts)[:width]
     kept = list(level)
     stale, least = 0, model.least
