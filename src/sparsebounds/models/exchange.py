@@ -307,23 +307,6 @@ def descend(
 
 
 @np.errstate(all="ignore")
-def additions(model: Quadratic, inside: Index, fixed: Mask, most: int) -> list[Move]:
-    """The most promising features, or groups, to add to a support."""
-    if not model.groups.single:
-        leaders, gains = Blocks(model, inside).added(fixed)
-        changes = model.price[leaders] - gains
-    else:
-        here, leaders = Around(model, inside), np.arange(len(fixed))
-        changes = np.where(fixed, np.inf, model.price) - gain(here.rho, here.schur, model.positive)
-        changes[inside] = np.inf
-    return [
-        Move(None, int(leaders[j]), float(changes[j]))
-        for j in first(changes, most)
-        if changes[j] < np.inf
-    ]
-
-
-@np.errstate(all="ignore")
 def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
     """The support without the feature, or group, that q loses least by."""
     if model.groups.single:
