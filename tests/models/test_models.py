@@ -13,7 +13,7 @@ from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
-from sparsebounds.models import Search, as_returned, refit
+from sparsebounds.models import Search, as_returned, exchange, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Around, Move, Quadratic, descend, moves
 from sparsebounds.models.expansion import Expansion
@@ -100,8 +100,12 @@ def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> Non
 
 
 @pytest.mark.parametrize("one_sided", [False, True])
-def test_best_swap_is_the_first_of_all_that_help(one_sided: bool) -> None:
+@pytest.mark.parametrize("few", [0, exchange.FEW])
+def test_best_swap_is_the_first_of_all_that_help(
+    one_sided: bool, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those that two inequalities rule out are never better; correlated columns and ties too."""
+    monkeypatch.setattr(exchange, "FEW", few)
     steps = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)

@@ -40,6 +40,9 @@ LEAST = 1e-12
 WIDER = 1.0 + 1e-9
 """What is added to bounds on the gain of a swap, for rounding."""
 
+FEW = 5000
+"""Swaps that are all tried: ruling some out would take longer."""
+
 LOST = 1e4
 """Digits lost to exchanges, as a multiple of rounding, after which a support is factored anew."""
 
@@ -118,8 +121,10 @@ class Around:
         """One factorisation for all moves from a support."""
         self.model, self.inside = model, inside.copy()
         H, size, pool = model.hessian, len(inside), len(model.linear)
-        inverse = positive_inverse(H[inside[:, None], inside] + np.diag(model.ridge[inside]))
         across = H[inside]
+        matrix = across.take(inside, axis=1)
+        np.einsum("ii->i", matrix)[:] += model.ridge[inside]
+        inverse = positive_inverse(matrix)
         self._rows = np.empty((size, pool + size + 1))
         """M^-1 H_S., M^-1 and x, side by side: exchanges change all three in the same way."""
 
@@ -178,16 +183,16 @@ class Around:
         enters = ~fixed
         enters[inside] = False
         cost = np.where(fixed[inside], np.inf, self.x**2 / self.spread)
-        if not len(inside) or not enters.any():
-            return None
-        place = int(np.argmin(cost))
-        changes = self.swaps(slice(place, place + 1))[0]
-        best = -np.min(changes, where=enters, initial=np.inf) - cost[place]
-        room = np.maximum(self.model.curvature - self._schur, 0.0)
-        alone = WIDER * rho**2 / schur
-        most = alone / schur * (np.sqrt(room) + np.sqrt(room + schur)) ** 2
-        entering = np.flatnonzero(enters & (alone >= best) & (most >= cost[place]))
-        leaving = np.flatnonzero(cost <= np.max(most[entering], initial=0.0))
+        entering, leaving = np.flatnonzero(enters), np.flatnonzero(cost < np.inf)
+        if self.weights.size > FEW:
+            place = int(np.argmin(cost))
+            changes = self.swaps(slice(place, place + 1))[0]
+            best = -np.min(changes, where=enters, initial=np.inf) - cost[place]
+            room = np.maximum(self.model.curvature - self._schur, 0.0)
+            alone = WIDER * rho**2 / schur
+            most = alone / schur * (np.sqrt(room) + np.sqrt(room + schur)) ** 2
+            entering = np.flatnonzero(enters & (alone >= best) & (most >= cost[place]))
+            leaving = np.flatnonzero(cost <= np.max(most[entering], initial=0.0))
         if not len(entering) or not len(leaving):
             return None
         changes = self.swaps(leaving, entering)
