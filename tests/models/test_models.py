@@ -13,7 +13,7 @@ from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
-from sparsebounds.models import Search, as_returned, refit
+from sparsebounds.models import Search, as_returned, exchange, refit
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Around, Move, Quadratic, descend, moves
 from sparsebounds.models.expansion import Expansion
@@ -97,6 +97,37 @@ def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> Non
     assert {m.leave for m in found if m.enter is None} == ({1, 4} if priced else set())
     changes = [move.change for move in found]
     assert changes == sorted(changes)
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+@pytest.mark.parametrize("few", [0, exchange.FEW])
+def test_best_swap_is_the_first_of_all_that_help(
+    one_sided: bool, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that two inequalities rule out are never better; correlated columns and ties too."""
+    monkeypatch.setattr(exchange, "FEW", few)
+    steps = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(30, 20)) + (seed % 3) * rng.normal(size=(30, 1))
+        A[:, 7] = A[:, 3]
+        positive = np.full(20, one_sided)
+        linear = A.T @ rng.normal(size=30) / 30
+        model = Quadratic(A.T @ A / 30, linear, np.full(20, 1e-2), np.zeros(20), positive)
+        fixed = np.isin(np.arange(20), rng.choice(20, 2, replace=False))
+        here = Around(model, np.sort(rng.choice(20, 6, replace=False)))
+        while True:
+            first = moves(model, here.inside, fixed, room=0, most=1000, here=here)[0]
+            found = here.best_swap(fixed)
+            if not first.change < -1e-12:
+                assert found is None or found.change >= -1e-12
+                break
+            steps += 1
+            assert found is not None
+            assert (found.leave, found.enter) == (first.leave, first.enter)
+            assert found.change == pytest.approx(first.change, rel=1e-9)
+            here = here.swap(found)
+    assert steps > 100
 
 
 def test_swap_after_swap_as_factored_anew() -> None:

@@ -503,15 +503,22 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "exchange: the swap's sign",
         "models/exchange.py",
-        "top += here.rho",
-        "top -= here.rho",
+        "top += rho",
+        "top -= rho",
         f"{MODELS}::test_exchange_table_is_exact_for_a_quadratic",
+    ),
+    _of(
+        "exchange: the most that the features in may reach",
+        "models/exchange.py",
+        "np.sqrt(room) + np.sqrt(room + schur)",
+        "np.sqrt(schur)",
+        f"{MODELS}::test_best_swap_is_the_first_of_all_that_help",
     ),
     _of(
         "exchange: the Schur complement's sign",
         "models/exchange.py",
-        "+ model.ridge - taken",
-        "+ model.ridge + taken",
+        "model.curvature - taken",
+        "model.curvature + taken",
         f"{MODELS}::test_exchange_table_is_exact_for_a_quadratic",
     ),
     _of(

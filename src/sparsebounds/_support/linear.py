@@ -57,8 +57,9 @@ def positive_inverse(matrix: Vector) -> Vector:
             (factor, failed) if failed else lapack.dpotri(factor, lower=1, overwrite_c=1)
         )
         if not failed and math.isfinite(found.sum()):
-            lower: Vector = np.tril(found, -1)
-            return np.asarray(found + lower.T)
+            whole: Vector = found + found.T
+            np.einsum("ii->i", whole)[:] = np.diagonal(found)
+            return whole
     return inverse(matrix)
 
 

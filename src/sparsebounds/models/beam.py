@@ -9,12 +9,14 @@ supports at once finds groups of features that no single exchange leads to; OKRi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Mask
-from sparsebounds.models.exchange import Quadratic, additions
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.linear import positive_inverse
+from sparsebounds.models.blocks import Blocks
+from sparsebounds.models.exchange import Quadratic, first, gain
 
 PATIENCE = 2
 """Sizes without an improvement after which growing stops, where features have a price."""
@@ -34,7 +36,7 @@ def beam(
     Each of `starts` is grown by at most `room` features that are not `fixed`. Without prices
     larger supports are never worse, so the last size is returned; with prices, the best of all.
     """
-    priced = bool(np.any(model.price > 0))
+    priced = model.priced
     level = sorted((model.value(start), tuple(start.tolist())) for start in starts)[:width]
     kept = list(level)
     stale, least = 0, model.least
@@ -42,12 +44,12 @@ def beam(
         if stop():
             break
         offers: dict[tuple[int, ...], float] = {}
-        for value, support in level:
-            inside = np.array(support, dtype=np.int64)
-            for move in additions(model, inside, fixed, width):
-                whole = model.groups.whole(np.array([move.enter])).tolist()
-                grown = tuple(sorted((*support, *whole)))
-                offers.setdefault(grown, value + move.change)
+        added = _added(model, [support for _, support in level], fixed)
+        for (value, support), (leaders, changes) in zip(level, added, strict=True):
+            for at in first(changes, width):
+                if changes[at] < np.inf:
+                    fresh = model.groups.whole(leaders[at : at + 1]).tolist()
+                    offers.setdefault(tuple(sorted((*support, *fresh))), value + float(changes[at]))
         if not offers:
             break
         level = heapq.nsmallest(width, ((value, key) for key, value in offers.items()))
@@ -57,3 +59,35 @@ def beam(
         if stale > PATIENCE:
             break
     return [np.array(support, dtype=np.int64) for _, support in kept]
+
+
+@np.errstate(all="ignore")
+def _added(
+    model: Quadratic, supports: Sequence[tuple[int, ...]], fixed: Mask
+) -> Iterator[tuple[Index, Vector]]:
+    """Features, or leaders of groups, and what adding each changes q by, support by support.
+
+    Supports of single features have one size, and are worked on together.
+    """
+    if not model.groups.single:
+        for support in supports:
+            leaders, gains = Blocks(model, np.array(support, dtype=np.int64)).added(fixed)
+            yield leaders, model.price[leaders] - gains
+        return
+    inside = np.array(supports, dtype=np.int64)
+    across, linear = model.hessian[inside], model.linear[inside]
+    matrix = model.hessian[inside[:, :, None], inside[:, None, :]]
+    np.einsum("ijj->ij", matrix)[:] += model.ridge[inside]
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        inverse = np.stack([positive_inverse(one) for one in matrix])
+    x = np.matmul(linear[:, None, :], inverse)
+    rho = model.linear - np.matmul(x, across)[:, 0]
+    taken = np.einsum("ijk,ijk->ik", np.matmul(inverse, across), across)
+    schur = np.maximum(model.curvature - taken, model.ridge)
+    changes = np.where(fixed, np.inf, model.price) - gain(rho, schur, model.positive)
+    np.put_along_axis(changes, inside, np.inf, axis=1)
+    everything = np.arange(len(fixed))
+    for row in changes:
+        yield everything, row

@@ -9,6 +9,15 @@ B = H_.S M^-1, the best value on a support changes by
     swap i for j    drop i, then add j with rho_j + B_ji x_i / M^-1_ii and s_j + B_ji^2 / M^-1_ii
 
 and by the prices l0 of the features that come and go.
+
+A descent needs the best swap alone, if that helps. With c_i^2 / 2 what dropping i costs, g_j what
+adding j gains, and b_ij = B_ji / sqrt(M^-1_ii), a swap gains
+
+    (rho_j + b_ij c_i)^2 / (2 (s_j + b_ij^2)) - c_i^2 / 2  <=  g_j          (Cauchy and Schwarz)
+
+and nothing unless c_i <= t_j = |rho_j| (b + sqrt(b^2 + s_j)) / s_j, with b^2 = H_jj + r_j - s_j the
+most that b_ij^2 can be. So the i of least c_i is tried with all j, and then those i and j that the
+two inequalities leave.
 """
 
 from __future__ import annotations
@@ -27,6 +36,12 @@ from sparsebounds.penalties import SINGLE, Groups
 
 LEAST = 1e-12
 """Changes smaller than this, relative to the linear term's reach, are rounding."""
+
+WIDER = 1.0 + 1e-9
+"""What is added to bounds on the gain of a swap, for rounding."""
+
+FEW = 5000
+"""Swaps that are all tried: ruling some out would take longer."""
 
 LOST = 1e4
 """Digits lost to exchanges, as a multiple of rounding, after which a support is factored anew."""
@@ -65,9 +80,20 @@ class Quadratic:
         return fit + float(np.sum(self.price[inside]))
 
     @cached_property
+    def curvature(self) -> Vector:
+        """Of each feature, its ridge included."""
+        curvature: Vector = np.diagonal(self.hessian) + self.ridge
+        return curvature
+
+    @cached_property
+    def priced(self) -> bool:
+        """Whether features have prices."""
+        return bool(np.any(self.price > 0.0))
+
+    @cached_property
     def least(self) -> float:
         """The smallest change that counts."""
-        alone = 0.5 * self.linear**2 / (np.diagonal(self.hessian) + self.ridge)
+        alone = 0.5 * self.linear**2 / self.curvature
         return LEAST * float(np.max(alone, initial=0.0))
 
 
@@ -95,8 +121,10 @@ class Around:
         """One factorisation for all moves from a support."""
         self.model, self.inside = model, inside.copy()
         H, size, pool = model.hessian, len(inside), len(model.linear)
-        inverse = positive_inverse(H[inside[:, None], inside] + np.diag(model.ridge[inside]))
         across = H[inside]
+        matrix = across.take(inside, axis=1)
+        np.einsum("ii->i", matrix)[:] += model.ridge[inside]
+        inverse = positive_inverse(matrix)
         self._rows = np.empty((size, pool + size + 1))
         """M^-1 H_S., M^-1 and x, side by side: exchanges change all three in the same way."""
 
@@ -105,7 +133,7 @@ class Around:
         np.matmul(inverse, model.linear[inside], out=self.x)
         self.rho = model.linear - model.linear[inside] @ self.weights
         taken = np.einsum("ij,ij->j", self.weights, across)
-        self._schur = np.diagonal(H) + model.ridge - taken
+        self._schur = model.curvature - taken
         self._lost = 0.0
 
     @property
@@ -129,6 +157,48 @@ class Around:
         """s: the curvature that is left to each feature outside."""
         schur: Vector = np.maximum(self._schur, self.model.ridge)
         return schur
+
+    def swaps(self, leaving: Index | slice, entering: Index | None = None) -> Vector:
+        """-2 times what features gain that enter in the place of others: one row per place in
+        the support that is left, one column per feature, or per one of those entering."""
+        weights, spread, x = self.weights[leaving], self.spread[leaving], self.x[leaving]
+        rho, schur, positive = self.rho, self.schur, self.model.positive
+        if entering is not None:
+            weights, positive = weights.take(entering, axis=1), positive[entering]
+            rho, schur = rho[entering], schur[entering]
+        shift = weights / spread[:, None]
+        top = shift * x[:, None]
+        top += rho
+        if positive.any():
+            np.maximum(top, 0.0, out=top, where=positive)
+        shift *= weights
+        shift += schur
+        top *= top
+        top /= shift
+        return np.negative(top, out=top)
+
+    def best_swap(self, fixed: Mask) -> Move | None:
+        """The swap that helps most, ties by position; no feature has a price."""
+        inside, rho, schur = self.inside, self.rho, self.schur
+        enters = ~fixed
+        enters[inside] = False
+        cost = np.where(fixed[inside], np.inf, self.x**2 / self.spread)
+        entering, leaving = np.flatnonzero(enters), np.flatnonzero(cost < np.inf)
+        if self.weights.size > FEW:
+            place = int(np.argmin(cost))
+            changes = self.swaps(slice(place, place + 1))[0]
+            best = -np.min(changes, where=enters, initial=np.inf) - cost[place]
+            room = np.maximum(self.model.curvature - self._schur, 0.0)
+            alone = WIDER * rho**2 / schur
+            most = alone / schur * (np.sqrt(room) + np.sqrt(room + schur)) ** 2
+            entering = np.flatnonzero(enters & (alone >= best) & (most >= cost[place]))
+            leaving = np.flatnonzero(cost <= np.max(most[entering], initial=0.0))
+        if not len(entering) or not len(leaving):
+            return None
+        changes = self.swaps(leaving, entering)
+        changes += cost[leaving, None]
+        i, j = divmod(first(changes.ravel(), 1)[0], len(entering))
+        return Move(int(inside[leaving[i]]), int(entering[j]), 0.5 * float(changes[i, j]))
 
     def swap(self, move: Move) -> Around:
         """The support with one feature in another's place: two changes of rank one, in place."""
@@ -187,27 +257,17 @@ def moves(
     for i in np.flatnonzero(~(stays | free)):
         found.append(Move(int(inside[i]), None, float(dropped[i])))
     if not np.all(np.isinf(price)):
-        schur, one_sided = here.schur, model.positive.any()
         if room > 0:
-            added = price - gain(here.rho, schur, model.positive)
+            added = price - gain(here.rho, here.schur, model.positive)
             found += [Move(None, j, float(added[j])) for j in first(added, most)]
         if not stays.all():
-            shift = here.weights / here.spread[:, None]
-            top = shift * here.x[:, None]
-            top += here.rho
-            if one_sided:
-                np.maximum(top, 0.0, out=top, where=model.positive)
-            shift *= here.weights
-            shift += schur
-            top *= top
-            top /= shift
-            top *= -0.5
-            top += price
-            top += np.where(stays, np.inf, dropped)[:, None]
-            pool = len(price)
+            changes = here.swaps(slice(None))
+            changes *= 0.5
+            changes += price
+            changes += np.where(stays, np.inf, dropped)[:, None]
             found += [
-                Move(int(inside[at // pool]), at % pool, float(top.flat[at]))
-                for at in first(top.ravel(), most)
+                Move(int(inside[at // len(price)]), at % len(price), float(changes.flat[at]))
+                for at in first(changes.ravel(), most)
             ]
     found = [move for move in found if move.change < np.inf]
     return sorted(found, key=lambda move: move.change)[:most]
@@ -236,7 +296,10 @@ def descend(
         seen.add(inside.tobytes())
         if here is None and model.groups.single:
             here = Around(model, inside)
-        move = next(iter(moves(model, inside, fixed, room=room, most=1, here=here)), None)
+        if here is not None and room <= 0 and not model.priced:
+            move = here.best_swap(fixed)
+        else:
+            move = next(iter(moves(model, inside, fixed, room=room, most=1, here=here)), None)
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
@@ -246,23 +309,6 @@ def descend(
     if visited is not None:
         visited |= seen
     return inside
-
-
-@np.errstate(all="ignore")
-def additions(model: Quadratic, inside: Index, fixed: Mask, most: int) -> list[Move]:
-    """The most promising features, or groups, to add to a support."""
-    if not model.groups.single:
-        leaders, gains = Blocks(model, inside).added(fixed)
-        changes = model.price[leaders] - gains
-    else:
-        here, leaders = Around(model, inside), np.arange(len(fixed))
-        changes = np.where(fixed, np.inf, model.price) - gain(here.rho, here.schur, model.positive)
-        changes[inside] = np.inf
-    return [
-        Move(None, int(leaders[j]), float(changes[j]))
-        for j in first(changes, most)
-        if changes[j] < np.inf
-    ]
 
 
 @np.errstate(all="ignore")
@@ -278,16 +324,12 @@ def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
 
 def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:
     """The support once a move is made, sorted; groups come and go as a whole."""
-    keep = inside
     if move.leave is not None:
-        gone = inside == move.leave
-        if not groups.single:
-            gone = np.isin(inside, groups.whole(np.array([move.leave])))
-        keep = inside[~gone]
-    if move.enter is None:
-        return keep
-    fresh = [move.enter] if groups.single else groups.whole(np.array([move.enter]))
-    return np.sort(np.append(keep, fresh))
+        gone = groups.whole(np.array([move.leave]))
+        inside = inside[inside != move.leave if len(gone) == 1 else ~np.isin(inside, gone)]
+    if move.enter is not None:
+        inside = np.concatenate((inside, groups.whole(np.array([move.enter]))))
+    return np.sort(inside)
 
 
 def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
