@@ -129,7 +129,7 @@ def eta_slip(program: Program, point: DualPoint, eta: float, node: Node = ROOT) 
     are taken up to eta = q/(2 price), and that moves by what the score itself is off by.
     """
     groups, size = program.groups, math.sqrt(program.ball or 0.0) * eta
-    reach, radius = (np.sqrt(groups.gather(np.square(x))) for x in (point.reach, point.radius))
+    reach, radius = groups.lengths(point.reach), groups.lengths(point.radius)
     q = np.square(reach)
     mandatory, chosen = node.masks(program)
     matter = mandatory | (chosen & (q > 0.0) & (q >= eta * program.prices))

@@ -23,7 +23,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.fitting.refit import Model
 from sparsebounds.program import Program
-from sparsebounds.relaxation import FLAT
+from sparsebounds.relaxation import least_bend
 
 STEPS, HALVINGS = 12, 6
 HOPE = 4.0
@@ -111,8 +111,7 @@ class _Batch:
         self.program, self.A, self.ridges = program, A, ridges
         self.w, self.b = w[:, : A.shape[1]].copy(), b.copy()
         self.z, self.value = self.at(np.arange(len(A)), self.w, self.b)
-        most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
-        self.flat = FLAT * most * program.F.p
+        self.flat = least_bend(program.loss) * program.F.p
 
     def at(self, some: Index, w: Vector, b: Vector) -> tuple[Vector, Vector]:
         """(predictions, objectives) of some of the supports."""

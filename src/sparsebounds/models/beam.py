@@ -71,7 +71,7 @@ def _added(
     """
     if not model.groups.single:
         for support in supports:
-            leaders, gains = Blocks(model, np.array(support, dtype=np.int64)).added(fixed)
+            leaders, gains = Blocks(model, np.array(support, dtype=np.int64), fixed).added()
             yield leaders, model.price[leaders] - gains
         return
     inside = np.array(supports, dtype=np.int64)

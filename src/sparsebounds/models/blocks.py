@@ -11,7 +11,7 @@ Groups of one size go through every step together. Signs are not looked at: a fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
 class Blocks:
     """A support S of whole groups in q."""
 
-    def __init__(self, model: Quadratic, inside: Index) -> None:
-        self.model, self.inside = model, inside
-        H = model.hessian
-        self._inverse = positive_inverse(H[inside[:, None], inside] + np.diag(model.ridge[inside]))
+    def __init__(self, model: Quadratic, inside: Index, fixed: Mask) -> None:
+        """`fixed` features neither leave nor enter."""
+        self.model, self.inside, self._fixed = model, inside, fixed
+        self._across = H = model.hessian[inside]
+        self._inverse = positive_inverse(H[:, inside] + np.diag(model.ridge[inside]))
         self._x = self._inverse @ model.linear[inside]
-        self._weights = self._inverse @ H[inside]
-        self._rho = model.linear - self._x @ H[inside]
+        self._weights = self._inverse @ H
+        self._rho = model.linear - self._x @ H
 
-    def dropped(self, fixed: Mask) -> tuple[Index, list[Index], Vector]:
+    def dropped(self) -> tuple[Index, list[Index], Vector]:
         """(leaders, places in S, what dropping costs) of the groups that may leave."""
-        leaders = self.inside[~fixed[self.inside]]
-        own = self.model.groups.spread(np.arange(len(fixed)))[self.inside]
+        leaders = self.inside[~self._fixed[self.inside]]
+        own = self.model.groups.spread(np.arange(len(self._fixed)))[self.inside]
         places = [np.flatnonzero(own == leader) for leader in leaders]
         costs = [0.5 * float(self._x[one] @ self._held(one)) for one in places]
         return leaders, places, np.array(costs)
@@ -46,36 +47,27 @@ class Blocks:
         """C x of a group."""
         return solved(self._inverse[np.ix_(places, places)], self._x[places])
 
-    def added(self, fixed: Mask) -> tuple[Index, Vector]:
-        """(leaders, gains) of the groups that may enter."""
-        found = list(self._gains(fixed, None))
-        return self._joined(found)
-
-    def swapped(self, fixed: Mask, places: Index) -> tuple[Index, Vector]:
-        """The same once a group has left."""
-        return self._joined(list(self._gains(fixed, places)))
-
-    def _joined(self, found: list[tuple[Index, Vector]]) -> tuple[Index, Vector]:
-        if not found:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        leaders, gains = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.argsort(leaders)
-        return leaders[order], gains[order]
-
-    def _gains(self, fixed: Mask, gone: Index | None) -> Iterator[tuple[Index, Vector]]:
-        model, H = self.model, self.model.hessian
-        outside = model.groups.held(~fixed)
-        outside[self.inside] = False
-        for g in model.groups.by_size(outside):
-            rho = self._rho[g]
-            across = self._weights[:, g]
-            schur = H[g[:, :, None], g[:, None, :]] - np.einsum(
-                "sgd,sge->gde", H[self.inside][:, g], across
-            )
+    @cached_property
+    def _outside(self) -> list[tuple[Index, Vector]]:
+        """(features, S) of the groups that may enter, a row per group, for groups of each size."""
+        model, found = self.model, list[tuple[Index, Vector]]()
+        open_ = model.groups.held(~self._fixed)
+        open_[self.inside] = False
+        for g in model.groups.by_size(open_):
+            taken = np.einsum("sgd,sge->gde", self._across[:, g], self._weights[:, g])
+            schur = model.hessian[g[:, :, None], g[:, None, :]] - taken
             np.einsum("gdd->gd", schur)[:] += model.ridge[g]
+            found.append((g, schur))
+        return found
+
+    def added(self, gone: Index | None = None) -> tuple[Index, Vector]:
+        """(leaders, gains) of the groups that may enter, once a group of S has left, if any."""
+        leaders, gains = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for g, schur in self._outside:
+            rho = self._rho[g]
             if gone is not None:
+                part = self._weights[gone][:, g]
                 block = self._inverse[np.ix_(gone, gone)]
-                part = across[gone]
                 held = solved(block, part.reshape(len(gone), -1)).reshape(part.shape)
                 rho = rho + np.einsum("sgd,s->gd", part, self._held(gone))
                 schur = schur + np.einsum("sgd,sge->gde", part, held)
@@ -83,4 +75,8 @@ class Blocks:
                 ends = np.linalg.solve(schur, rho[:, :, None])[:, :, 0]
             except np.linalg.LinAlgError:
                 ends = np.full(rho.shape, np.nan)
-            yield g[:, 0], 0.5 * np.einsum("gd,gd->g", rho, ends)
+            leaders.append(g[:, 0])
+            gains.append(0.5 * np.einsum("gd,gd->g", rho, ends))
+        every = np.concatenate(leaders)
+        order = np.argsort(every)
+        return every[order], np.concatenate(gains)[order]

@@ -318,7 +318,7 @@ def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
         here = Around(model, inside)
         loss = np.where(fixed[inside], np.inf, here.x**2 / here.spread)
         return np.delete(inside, np.argmin(loss))
-    leaders, _, lost = Blocks(model, inside).dropped(fixed)
+    leaders, _, lost = Blocks(model, inside, fixed).dropped()
     return after(inside, Move(int(leaders[np.argmin(lost)]), None, 0.0), model.groups)
 
 
@@ -334,17 +334,17 @@ def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:
 
 def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
     """`moves` of whole groups."""
-    here, found = Blocks(model, inside), list[Move]()
-    leaving, places, lost = here.dropped(fixed)
+    here, found = Blocks(model, inside, fixed), list[Move]()
+    leaving, places, lost = here.dropped()
     dropped = lost - model.price[leaving]
     for i in np.flatnonzero(model.price[leaving] > 0.0):
         found.append(Move(int(leaving[i]), None, float(dropped[i])))
     if room > 0:
-        leaders, gains = here.added(fixed)
+        leaders, gains = here.added()
         changes = model.price[leaders] - gains
         found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
     for leave, gone, cost in zip(leaving, places, dropped, strict=True):
-        leaders, gains = here.swapped(fixed, gone)
+        leaders, gains = here.added(gone)
         changes = cost + model.price[leaders] - gains
         found += [
             Move(int(leave), int(leaders[j]), float(changes[j])) for j in first(changes, most)

@@ -21,7 +21,7 @@ from sparsebounds.fitting import padded
 from sparsebounds.models.exchange import Quadratic
 from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
-from sparsebounds.relaxation import FLAT
+from sparsebounds.relaxation import least_bend
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class Expansion:
     @classmethod
     def at(cls, program: Program, pool: Index, columns: Columns, z: Vector, eta: float) -> Self:
         """Around predictions z."""
-        most = 1.0 if np.isnan(program.loss.smoothness) else program.loss.smoothness
-        bend = np.maximum(program.F.curvature(z), FLAT * most * program.F.p)
+        bend = np.maximum(program.F.curvature(z), least_bend(program.loss) * program.F.p)
         right = bend * z - program.F.gradient(z)
         hessian, linear, mean = columns.moments(bend, right)
         level = float(right.sum()) / float(bend.sum()) if program.fit_intercept else 0.0

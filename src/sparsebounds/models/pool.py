@@ -195,9 +195,7 @@ class Pool:
 def strongest(program: Program, scores: Vector, count: int) -> Index:
     """The free features with the largest scores: `count`, and twice the budget."""
     score = scores if program.ball is not None else scores / np.sqrt(program.ridges)
-    if not program.groups.single:
-        score = np.sqrt(program.groups.gather(np.square(score)))
-    score = np.where(program.free, score, 0.0)
+    score = np.where(program.free, program.groups.lengths(score), 0.0)
     count += 2 * (program.k or 0)
     strong = np.flatnonzero(level_set(score, count)[0])
     return np.sort(strong[np.argsort(-score[strong], kind="stable")[:count]])

@@ -153,9 +153,7 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     """Supports the relaxation suggests: its largest u, its largest |w|, and neighbours in size."""
     groups = program.groups
-    size = np.abs(relaxed.w)
-    if not groups.single:
-        size = np.sqrt(groups.gather(np.square(size)))
+    size = groups.lengths(np.abs(relaxed.w))
     free = np.flatnonzero(program.free & (size > 0.0))
     by_weight = free[np.lexsort((free, -size[free], -relaxed.u[free]))]
     by_size = free[np.lexsort((free, -size[free]))]

@@ -151,8 +151,7 @@ class Penalty(ABC):
 
     def lengths(self, s: Vector) -> Vector:
         """t = sqrt(sum of ridge_i s_i^2) of each group, at its first column."""
-        t: Vector = self.root * np.abs(s)
-        return t if self.groups.single else np.sqrt(self.groups.gather(np.square(t)))
+        return self.groups.lengths(self.root * np.abs(s))
 
     def slopes(self, w: Vector) -> Slopes:
         """h and its derivatives at w, which must be allowed."""

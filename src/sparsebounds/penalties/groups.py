@@ -82,6 +82,10 @@ class Groups:
             found[..., self.heads] = np.add.reduceat(values[..., order], starts, axis=-1)
         return found
 
+    def lengths(self, values: Vector) -> Vector:
+        """The Euclidean length of each group, at its leader, of numbers that are 0 or more."""
+        return values if self.leaders is None else np.sqrt(self.gather(np.square(values)))
+
     def spread(self, values: Spread) -> Spread:
         """The leader's number for each column of its group; one number for all stays."""
         if self.leaders is None or not isinstance(values, np.ndarray):

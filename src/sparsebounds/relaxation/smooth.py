@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds._support.linear import gram, product
-from sparsebounds.losses import MeanLoss
+from sparsebounds.losses import Loss, MeanLoss
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
@@ -318,8 +318,7 @@ class GeneralPart(Smooth):
     @property
     def _least(self) -> float:
         """The curvature granted where there is none."""
-        smooth = self.program.loss.smoothness
-        return FLAT * (1.0 if np.isnan(smooth) else smooth)
+        return least_bend(self.program.loss)
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
@@ -378,6 +377,11 @@ def _moved(F: MeanLoss, home: Home) -> MeanLoss:
     """F with its vectors brought home."""
     offset = None if F.offset is None else home.bring(F.offset)
     return MeanLoss(F.loss, home.bring(F.y), home.bring(F.p), offset)
+
+
+def least_bend(loss: Loss) -> float:
+    """The curvature granted where a loss has none."""
+    return FLAT * (1.0 if np.isnan(loss.smoothness) else loss.smoothness)
 
 
 def smooth_part(program: Program, home: Home = HOST) -> Smooth:

@@ -314,8 +314,7 @@ class WorkingSet:
     def _strength(self, reach: Vector) -> Vector:
         """reach_j / sqrt(ridge_j), or what is in proportion to it; of a group, the length."""
         strength = reach if isinstance(self._root, float) else reach / self._root
-        groups = self.program.groups
-        return strength if groups.single else np.sqrt(groups.gather(np.square(strength)))
+        return self.program.groups.lengths(strength)
 
     def _best(self, strength: Vector, among: Mask, taken: Index, count: int) -> Index:
         """The columns of the `count` strongest groups, in order of position.
