@@ -38,12 +38,8 @@ def public() -> dict[str, Any]:
     return found
 
 
-PENDING = (
-    *("bounds.", "certificates.", "losses.", "matrices.", "penalties.", "primalization."),
-    *("relaxation.", "testing.", "lower_bound", "screen", "Certificate", "Relaxation", "relax"),
-    *("Gap", "gap_", "Prim", "prim", "Rank", "rank", "Sparse", "Near", "near", "open_"),
-    "progress",
-)
+PENDING = ("bounds.", "certificates.", "losses.", "matrices.", "penalties.", "testing.")
+PENDING += ("lower_bound", "screen", "Certificate")
 PUBLIC = {name: value for name, value in public().items() if not name.startswith(PENDING)}
 
 
