@@ -69,15 +69,51 @@ def solve(
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
-    Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
-    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes: "auto"
-    searches for a bounded amount of work, False not at all, True to the end;
-    `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
-    and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
-    with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
-    the exact one, returns the best so far; its bounds are valid. So does `time_limit`, which holds
-    to 5% or a second: what reads X before there is a bound (its checks, and the first pass) is
-    done in any case.
+    Ctrl-C during the search for models, or the exact one, returns the best so far; its bounds are
+    valid.
+
+    Parameters
+    ----------
+    tol : float, default 1e-4
+        The relative gap up to which a model counts as optimal.
+    exact : bool or "auto", default "auto"
+        Whether to search until that is proved: True to the end, False not at all, "auto" for a
+        bounded amount of work.
+    time_limit : float or None, default None
+        Seconds, kept to 5% or a second. What reads X before there is a bound (its checks, and the
+        first pass) is done in any case.
+    node_limit : int or None, default None
+        The most nodes of the exact search.
+    checkpoint : path or None, default None
+        A file that the exact search is saved to now and then, and taken up from where it exists;
+        its nodes count towards `node_limit`.
+    callback : callable or None, default None
+        Called with the progress of the relaxation and of the search.
+
+    Returns
+    -------
+    Solution
+        The model, both bounds, and the certificate that proves them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where an argument makes no sense, in a sentence that says what to pass instead.
+
+    See Also
+    --------
+    Program : The problem, in formulas.
+    path : The same along a grid of k or l0.
+    certify : Bounds for a model that you have already.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> solution = sb.solve(data.X, data.y, k=3, ridge=0.1)
+    >>> solution.support.tolist(), solution.status
+    ([0, 9, 19], 'optimal')
+    >>> print(f"{solution.lower:.3f} <= optimum <= {solution.upper:.3f}")
+    0.383 <= optimum <= 0.383
     """
     deadline = Deadline.of(time_limit)
     return solve_program(
