@@ -114,7 +114,7 @@ def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list
         elif (quiet == "example" and not text) or (quiet == "formula" and text and line[0] != " "):
             quiet = ""
         if not quiet:
-            parts = re.split(r"(`[^`]*`)", line)
+            parts = re.split(r"(``.*?``|`[^`]*`)", line)
             parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w| :)", r"\\\g<0>", part) for part in parts[::2]]
             lines[number] = "".join(parts)
             if text.endswith("::"):
@@ -138,7 +138,7 @@ def setup(app: Any) -> None:
     """What Sphinx asks this file to connect."""
     pages_elsewhere.write()
     app.connect("source-read", pages_elsewhere.redirect)
-    app.connect("autodoc-process-docstring", escape, priority=100)  # before numpydoc
+    app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc
     app.connect("autodoc-skip-member", ours)
     app.add_html_math_renderer(
         "mathml", inline_renderers=(mathml, None), block_renderers=(mathml, None)

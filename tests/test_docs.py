@@ -289,9 +289,6 @@ def test_the_reference_names_all_that_is_public() -> None:
 )
 def test_newcomers_find_answers(question: str, answer: str) -> None:
     """Home, questions and answers, the page: two clicks, and one more for a heading."""
-    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert "\nfaq\n" in home and f"\n{Path(answer.partition('#')[0]).stem}\n" in "".join(
-        page.read_text(encoding="utf-8") for page in PAGES
-    )
-    _, found, rest = (ROOT / "docs" / "faq.md").read_text().partition(f"\n### {question}\n")
-    assert found and f"({answer})" in rest.partition("\n### ")[0]
+    assert "\nfaq\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    questions = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
+    assert f"({answer})" in questions.partition(f"\n### {question}\n")[2].partition("\n### ")[0]
