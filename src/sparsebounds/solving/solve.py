@@ -23,7 +23,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import (
     Exact,
@@ -57,7 +57,7 @@ CLOSED = 0.01
 @takes(Arguments)
 def solve(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     tol: float = 1e-4,
     exact: Exact = "auto",
@@ -69,8 +69,8 @@ def solve(
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
-    Ctrl-C during the search for models, or the exact one, returns the best so far; its bounds are
-    valid.
+    `solve(program)` solves a `Program` that states data and problem already. Ctrl-C during the
+    search for models, or the exact one, returns the best so far; its bounds are valid.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def solve(
     """
     deadline = Deadline.of(time_limit)
     return solve_program(
-        Program(X, y, **problem),
+        _posed(X, y, problem),
         tol,
         exact=exact,
         time_limit=deadline,
@@ -125,6 +125,21 @@ def solve(
         checkpoint=checkpoint,
         callback=callback,
     )
+
+
+def _posed(X: Any, y: Any, problem: Arguments) -> Program:
+    """The program of some data and a problem, or the one that stands in X's place."""
+    if isinstance(X, Program):
+        if y is not None or problem:
+            stated = ", ".join([*(["y"] if y is not None else []), *problem])
+            raise InputTypeError(
+                f"solve got a Program, which has its own data and problem, and {stated} too; pass "
+                "solve(program) alone, or solve(X, y, k=5, ridge=0.1)."
+            )
+        return X
+    if y is None:
+        raise InputTypeError("solve needs y, one number per row of X, or a Program in X's place.")
+    return Program(X, y, **problem)
 
 
 @one_thread()
