@@ -55,9 +55,6 @@ class PathPoint:
         Wall time.
     null_gap : float
         ``(upper - lower) / |null|``, null the objective of the best model without features.
-    coef
-    gap
-    place
     """
 
     k: int | None
@@ -141,14 +138,6 @@ class Path(Sequence[PathPoint]):
         Wall time.
     interrupted : bool
         Whether Ctrl-C ended it.
-    ks
-    l0s
-    sizes
-    coefs
-    intercepts
-    upper
-    lower
-    rel_gap
 
     See Also
     --------
