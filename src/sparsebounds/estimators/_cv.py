@@ -287,7 +287,7 @@ def fold_models(
     for y in coded:
         deadline = Deadline.of(options["time_limit"])
         program = posed(X, y, weights, ridge, options)
-        program.require_convex("path")
+        program.require_convex("cross-validation")
         grid, watch = options["ks"] or options["l0s"], options["watch"]
         models = Ladder(program, deadline).climb(grid, watch)
         found.append([program.to_user(model.w, model.b) for model in models])

@@ -14,6 +14,7 @@ from sparsebounds.bounds import WIDER, objective_up, one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.models import Model, as_returned
 from sparsebounds.program import Program
+from sparsebounds.solving import Outliers
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Row:
     """The dual vector of the point's own relaxation."""
 
     fixed_in: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    outliers: Outliers | None = None
     nodes: int = 0
     seconds: float = 0.0
 

@@ -46,6 +46,9 @@ class SolutionStats:
     tightening: tuple[float, ...] = ()
     """Non-convex losses: the lower bound on each box, the first before any tightening."""
 
+    interrupted: bool = False
+    """Non-convex losses: whether Ctrl-C ended a part of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
