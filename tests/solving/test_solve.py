@@ -47,6 +47,18 @@ def test_bounds_enclose_the_optimum(loss: str, form: Form) -> None:
         assert not set(solution.fixed_out) & set(solution.support)
 
 
+def test_a_program_is_solved_as_it_is_posed() -> None:
+    sample = make_correlated(40, 8, random_state=0)
+    program = Program(sample.X, sample.y, k=2, ridge=0.1)
+    posed, stated = sb.solve(program), sb.solve(sample.X, sample.y, k=2, ridge=0.1)
+    np.testing.assert_array_equal(posed.coef, stated.coef)
+    assert posed.lower == stated.lower
+    with pytest.raises(InputTypeError, match="its own data and problem, and y, k too"):
+        sb.solve(program, sample.y, k=3)
+    with pytest.raises(InputTypeError, match="solve needs y, one number per row"):
+        sb.solve(sample.X, k=2, ridge=0.1)
+
+
 def test_certificates_verify_with_several_leaves() -> None:
     sample = make_correlated(80, 40, random_state=3)
     many = 0
