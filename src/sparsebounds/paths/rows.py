@@ -36,9 +36,9 @@ class Row:
     """The dual vector of the point's own relaxation."""
 
     fixed_in: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    outliers: Outliers | None = None
     nodes: int = 0
     seconds: float = 0.0
+    outliers: Outliers | None = None
 
     @classmethod
     def of(
