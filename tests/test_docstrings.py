@@ -38,8 +38,7 @@ def public() -> dict[str, Any]:
     return found
 
 
-PENDING = ("bounds.", "certificates.", "losses.", "matrices.", "penalties.", "testing.")
-PENDING += ("lower_bound", "screen", "Certificate")
+PENDING = ("losses.", "matrices.", "penalties.", "testing.")
 PUBLIC = {name: value for name, value in public().items() if not name.startswith(PENDING)}
 
 
