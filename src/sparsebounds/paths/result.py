@@ -18,7 +18,7 @@ from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Row
-from sparsebounds.solving import Solution, proved
+from sparsebounds.solving import Outliers, Solution, proved
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,9 @@ class PathPoint:
     seconds: float = field(repr=False)
     null_gap: float = field(default=math.nan, repr=False)
 
+    outliers: Outliers | None = field(default=None, repr=False)
+    """Truncated loss: what is proved about the rows; None where nothing was tried."""
+
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:
         """What the user gets of a row of the walk."""
@@ -83,6 +86,7 @@ class PathPoint:
             values=row.values,
             intercept=row.intercept,
             fixed_in=row.fixed_in,
+            outliers=row.outliers,
             nodes=row.nodes,
             seconds=row.seconds,
             **proved(program, certificate, tol),

@@ -41,7 +41,7 @@ class L0Ridge(Penalty):
 
     Notes
     -----
-    The reverse Huber penalty, h(w) = sum_i min over u_i in [0, 1] of ridge_i/2 w_i^2/u_i + l0_i u_i.
+    h(w) = sum_i min over u_i in [0, 1] of ridge_i/2 w_i^2/u_i + l0_i u_i: reverse Huber.
 
     Examples
     --------

@@ -57,6 +57,9 @@ class SolutionStats:
     seconds: float
     tightening: tuple[float, ...] = ()
 
+    interrupted: bool = False
+    """Non-convex losses: whether Ctrl-C ended a part of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
