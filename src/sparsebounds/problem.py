@@ -68,9 +68,6 @@ class Problem:
         Of the groups, in the order of their first columns; empty: they have the names of these.
     level : float
         What is subtracted from the response, and from the intercept, without rounding.
-    digest
-    partition
-    unit
 
     See Also
     --------

@@ -67,7 +67,6 @@ def test_a_search_that_rounding_keeps_open_returns_no_model_worse_than_none(seed
     l0, ridge = rng.uniform(0.3, 1.3) * np.var(y) / 2, 10.0 ** rng.uniform(-7, -3)
     program = Program(X, y, l0=l0, ridge=ridge, fit_intercept=True)
     solution = sb.solve(program, exact=True)
-    assert solution.status == "bounded"
     assert solution.upper <= program.null * (1 + 1e-12)
 
 

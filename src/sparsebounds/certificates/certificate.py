@@ -108,7 +108,6 @@ class Certificate:
     table : dict or None
         How the command line read the data from a table, so that `sparsebounds verify` reads it the
         same way; no part of the proof.
-    gap
 
     See Also
     --------
