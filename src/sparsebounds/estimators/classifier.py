@@ -122,7 +122,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact : as there
         As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
         standardized columns.
     loss : str or a two-class Loss, default "logistic"
