@@ -140,9 +140,16 @@ class LinearEstimator(BaseEstimator):
     ) -> None:
         """Write all that was found and proved into one HTML file that opens offline.
 
-        `X`, `y` and `sample_weight` are rows that the model has not seen, to show how it predicts
-        (else the training rows do). With more than two classes `label` is the class whose model is
-        shown, against the rest. Needs the extra `report`, and a model that was not pickled.
+        Needs the extra `report`, and a model that was not pickled.
+
+        Parameters
+        ----------
+        file : path
+            Where to write it.
+        X, y, sample_weight : array, optional
+            Rows that the model has not seen, to show how it predicts; else the training rows do.
+        label : optional
+            With more than two classes: the class whose model is shown, against the rest.
         """
         check_is_fitted(self)
         labels, found = self._labels(), all_of(self.solution_)
