@@ -126,9 +126,16 @@ class LinearEstimator(BaseEstimator):
     ) -> None:
         """Write all that was found and proved into one HTML file that opens offline.
 
-        `X`, `y` and `sample_weight` are rows that the model has not seen, to show how it predicts
-        (else the training rows do). With more than two classes `label` is the class whose model is
-        shown, against the rest. Needs the extra `report`, and a model that was not pickled.
+        Needs the extra `report`, and a model that was not pickled.
+
+        Parameters
+        ----------
+        file : path
+            Where to write it.
+        X, y, sample_weight : array, optional
+            Rows that the model has not seen, to show how it predicts; else the training rows do.
+        label : optional
+            With more than two classes: the class whose model is shown, against the rest.
         """
         check_is_fitted(self)
         labels, found = self._labels(), all_of(self.solution_)
@@ -174,7 +181,22 @@ class SparseEstimator(LinearEstimator):
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the model, or that of each class, and prove how good it is."""
+        """Find the model, or that of each class, and prove how good it is.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or `open_matrix`
+            Rows by features.
+        y : array
+            One number per row, or one label.
+        sample_weight : array, optional
+            One number per row, 0 or more.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])

@@ -72,7 +72,20 @@ class SparseCV(LinearEstimator):
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
+        """Choose, then fit on all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array
+            As in `SparseRegressor.fit`; the weights are for the scores too.
+        groups : array, optional
+            One label per row, for the splitter of the folds.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
@@ -241,7 +254,9 @@ def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any
     """The program at the first point of the grid; k = 0 where there is none yet."""
     first = {"l0": options["l0s"][0]} if options["l0s"] else {"k": (options["ks"] or [0])[0]}
     problem = {name: value for name, value in options.items() if name not in OF_PATHS}
-    return Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+    program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+    program.require_convex("cross-validation")
+    return program
 
 
 def full_paths(
@@ -302,7 +317,6 @@ def fold_models(
     for y in coded:
         deadline = Deadline.of(options["time_limit"])
         program = posed(X, y, weights, ridge, options)
-        program.require_convex("path")
         grid, watch = options["ks"] or options["l0s"], options["watch"]
         models = Ladder(program, deadline).climb(grid, watch)
         found.append([program.to_user(model.w, model.b) for model in models])

@@ -1,0 +1,171 @@
+"""Pages of the site that do not stand in docs/: written into docs/auto when the site is built.
+
+- README.md of experiments/, CHANGELOG.md, CONTRIBUTING.md and SECURITY.md, as they are;
+- the tables of benchmarks/results, each with the commit that it was recorded in;
+- the commands of `sparsebounds`, from their own help.
+
+Links between pages are written for the repository. Where a page has moved, they follow.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sparsebounds.cli import app as commands
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+AUTO = DOCS / "auto"
+ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+
+
+def moved() -> dict[Path, Path]:
+    """Pages of the repository outside docs/, and their places on the site."""
+    pages = {
+        ROOT / "CHANGELOG.md": AUTO / "changelog.md",
+        ROOT / "CONTRIBUTING.md": AUTO / "contributing.md",
+        ROOT / "SECURITY.md": AUTO / "security.md",
+        ROOT / "experiments" / "README.md": AUTO / "experiments" / "index.md",
+    }
+    for table in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
+        pages[table] = AUTO / "benchmarks" / table.name
+    for picture in sorted((ROOT / "experiments").rglob("*.png")):
+        pages[picture] = AUTO / picture.relative_to(ROOT)
+    return pages
+
+
+MOVED = moved()
+
+
+def relinked(text: str, source: Path, place: Path) -> str:
+    """The text of the page `source` with its relative links as they are at `place`."""
+
+    def follow(link: re.Match[str]) -> str:
+        if "://" in link[2] or link[2].startswith("mailto:"):
+            return link[0]
+        target = (source.parent / link[2]).resolve()
+        target = MOVED.get(target, target)
+        if target == ROOT / "README.md":
+            target = DOCS / "index.md"
+        return link[1] + Path(os.path.relpath(target, place.parent)).as_posix() + link[3]
+
+    return LINK.sub(follow, text)
+
+
+def redirect(app: Any, docname: str, content: list[str]) -> None:
+    """A page of docs/, as Sphinx reads it, with links to where pages are on the site.
+
+    Anchors in HTML, which the forge understands, become those of MyST.
+    """
+    page = DOCS / f"{docname}.md"
+    if page.exists() and not page.is_relative_to(AUTO):
+        content[0] = ANCHOR.sub(r"(\1)=", relinked(content[0], page, page))
+
+
+def write() -> None:
+    """All these pages; those that are unchanged keep their time, so that Sphinx need not read."""
+    for source, place in MOVED.items():
+        if source.suffix == ".md":
+            text = relinked(source.read_text(encoding="utf-8"), source, place)
+            if source.parent.name == "results":
+                text += f"\n{recorded(source)}\n"
+            _save(place, text)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, place)
+    _save(AUTO / "commands.md", command_page())
+
+
+def _save(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists() or place.read_text(encoding="utf-8") != text:
+        place.write_text(text, encoding="utf-8")
+
+
+def _git(*words: str) -> str:
+    """What git says, or nothing where this is no repository with its history."""
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def recorded(table: Path) -> str:
+    """Where the numbers of a table are, and the commit that brought them."""
+    numbers = table.with_suffix(".json")
+    place = numbers.relative_to(ROOT).as_posix()
+    sentence = f"The numbers behind this page are in `{place}`"
+    if _git("rev-parse", "--is-shallow-repository") == "false":
+        said = _git("log", "-1", "--format=%h of %cs", "--", place)
+        if said:
+            sentence += f", recorded in commit {said}"
+    return f"---\n\n{sentence}."
+
+
+def command_page() -> str:
+    """Every command with its arguments and options."""
+    root = typer.main.get_command(commands)
+    lines = [
+        "# Commands",
+        "",
+        "What `sparsebounds COMMAND --help` says. [The command line](../commandline.md) is a walk",
+        "through them, with outputs.",
+        "",
+    ]
+    for name, command in root.commands.items():
+        lines += [f"## {name}", "", *_described(name, command)]
+    return "\n".join(lines) + "\n"
+
+
+def _described(name: str, command: Any) -> Iterator[str]:
+    positional = [one for one in command.params if one.param_type_name == "argument"]
+    usage = " ".join(["sparsebounds", name, *map(_name, positional)])
+    yield from ("```text", f"{usage} [OPTIONS]", "```", "")
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
+        words = " ".join(paragraph.split())
+        if words.startswith("Example: "):
+            yield from ("```text", words.removeprefix("Example: "), "```", "")
+        else:
+            yield from (_plain(words), "")
+    panels: dict[str, list[Any]] = {}
+    for one in command.params:
+        title = "Arguments" if one in positional else one.rich_help_panel or "Options"
+        panels.setdefault(title, []).append(one)
+    for title, members in panels.items():
+        yield from (f"### {name}: {title.lower()}", "", "| | |", "|---|---|")
+        for one in members:
+            yield f"| {_spelling(one)} | {_cell(one)} |"
+        yield ""
+
+
+def _name(argument: Any) -> str:
+    name = argument.metavar or argument.name.upper()
+    return name if argument.required else f"[{name}]"
+
+
+def _spelling(one: Any) -> str:
+    if one.param_type_name == "argument":
+        return f"`{_name(one)}`"
+    names = [*one.opts, *one.secondary_opts]
+    value = "" if one.is_flag else f" {one.metavar or one.name.upper()}"
+    return ", ".join(f"`{name}{value}`" for name in names)
+
+
+def _cell(one: Any) -> str:
+    return _plain(one.help or "").replace("|", r"\|")
+
+
+def _plain(words: str) -> str:
+    """Text as it is: what Markdown would take for its own is escaped."""
+    return re.sub(r"([*_<\\`])", r"\\\1", words)
