@@ -58,8 +58,8 @@ TABLE: dict[str, tuple[Any, str]] = {
     "l0": (None, "The price per feature, in place of `k`: a number, or one per feature."),
     "ridge": (
         "auto",
-        'The weight of sum w_i^2 / 2: a number, one per feature, or "auto": curvature of the loss *\n'
-        "mean square of a column / sqrt(n).",
+        'The weight of sum w_i^2 / 2: a number, one per feature, or "auto": curvature of the\n'
+        "loss * mean square of a column / sqrt(n).",
     ),
     "ball": (None, "The most that sum w_i^2 may be, in place of a ridge."),
     "loss": ("squared", "A name, or an instance such as `sparsebounds.losses.Huber(delta=1.35)`."),

@@ -127,7 +127,9 @@ def test_a_proof_about_features_says_what_it_depends_on(invoke: Invoke, numbers:
     more = ("--target", "y", "-k", 1, "--ridge", 0.005, "--no-standardize")
     found = answer(invoke("solve", file, *more, "--json"))
     assert (found["fixed_in"], found["features"]) == (["wide"], ["wide"])
-    assert found["reach"] == "At a tenth of the ridge (0.0005) 'wide' is not in the best model found."
+    assert (
+        found["reach"] == "At a tenth of the ridge (0.0005) 'wide' is not in the best model found."
+    )
 
 
 @pytest.mark.parametrize(
