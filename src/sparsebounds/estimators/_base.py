@@ -191,7 +191,22 @@ class SparseEstimator(LinearEstimator):
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the model, or that of each class, and prove how good it is."""
+        """Find the model, or that of each class, and prove how good it is.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or `open_matrix`
+            Rows by features.
+        y : array
+            One number per row, or one label.
+        sample_weight : array, optional
+            One number per row, 0 or more.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])

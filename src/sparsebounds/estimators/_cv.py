@@ -62,7 +62,20 @@ class SparseCV(LinearEstimator):
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
+        """Choose, then fit on all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array
+            As in `SparseRegressor.fit`; the weights are for the scores too.
+        groups : array, optional
+            One label per row, for the splitter of the folds.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights = check.all_sample_weights(sample_weight, X.shape[0])

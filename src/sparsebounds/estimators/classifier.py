@@ -122,9 +122,11 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups : as there
         As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
         standardized columns.
+    tol, exact : as there
+        As in `SparseRegressor`.
     loss : str or a two-class Loss, default "logistic"
         Or "squared_hinge"; probabilities come with the logistic loss only. "ramp" and "sigmoid" are
         not convex: no outlier costs more than 1, and the certified gaps are wide.
