@@ -69,7 +69,7 @@ class LinearEstimator(BaseEstimator):
             if X.shape[0] < 2:
                 raise InputError(f"X has {X.shape[0]} sample (row); fitting takes 2 or more.")
             return X, check.response_labels(column_or_1d(response(y), warn=True), X.shape[0])
-        with columns_named(X, self):
+        with columns_named(X, self, y):
             X, y = validate_data(
                 self,
                 X,
