@@ -36,7 +36,49 @@ ADDED = ("groups", "group_names", "level")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`."""
+    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`.
+
+    Attributes
+    ----------
+    loss : str
+        Its name.
+    loss_parameters : dict
+        The loss's own numbers, by name.
+    k : int or None
+        The most features of a model.
+    l0 : float or array or None
+        The price per feature.
+    ridge : float or array or None
+        The weight of sum w_i^2 / 2.
+    ball : float or None
+        The most that sum w_i^2 may be.
+    fit_intercept : bool
+        Whether there is an intercept.
+    standardize : tuple[array, array] or None
+        (center, scale) of the columns.
+    positive : array of int
+        Features whose coefficients must be >= 0.
+    always : array of int
+        Features in every model.
+    never : array of int
+        Features in no model.
+    groups : array of int
+        The first column of each column's group; empty: every column stands alone.
+    group_names : tuple of str
+        Of the groups, in the order of their first columns; empty: they have the names of these.
+    level : float
+        What is subtracted from the response, and from the intercept, without rounding.
+
+    See Also
+    --------
+    Program : A problem with its data.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> program.problem.describe((3, 3))
+    'squared loss on 3 x 3 data with at most 1 nonzero coefficient, ridge=1'
+    """
 
     loss: str
     loss_parameters: Mapping[str, float]
@@ -46,20 +88,12 @@ class Problem:
     ball: float | None
     fit_intercept: bool
     standardize: tuple[Vector, Vector] | None
-    """(center, scale) of the columns."""
-
     positive: Index
     always: Index
     never: Index
     groups: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """The first column of each column's group; empty: every column stands alone."""
-
     group_names: tuple[str, ...] = ()
-    """Of the groups, in the order of their first columns; empty: they have the names of these."""
-
     level: float = 0.0
-    """What is subtracted from the response, and from the intercept, without rounding
-    (`_support.level`)."""
 
     def __post_init__(self) -> None:
         for one in fields(self):

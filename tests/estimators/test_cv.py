@@ -228,6 +228,7 @@ def test_processes_keep_to_their_share_and_agree() -> None:
         (sb.SparseRegressorCV(criterion="bic", rule="1se"), "rule='1se' needs folds"),
         (sb.SparseRegressorCV(loss="huber", criterion="bic"), "needs a likelihood"),
         (sb.SparseRegressorCV(loss="logistic"), "pass 'squared', 'huber', 'poisson', 'tukey'"),
+        (sb.SparseRegressorCV([1], loss="tukey"), "cross-validation needs a convex loss"),
     ],
 )
 def test_wrong_parameters(model: Any, sentence: str) -> None:

@@ -226,7 +226,9 @@ def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any
     """The program at the first point of the grid."""
     first = {"l0": options["l0s"][0]} if options["ks"] is None else {"k": options["ks"][0]}
     problem = {name: value for name, value in options.items() if name not in OF_PATHS}
-    return Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+    program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
+    program.require_convex("cross-validation")
+    return program
 
 
 def full_paths(
@@ -287,7 +289,6 @@ def fold_models(
     for y in coded:
         deadline = Deadline.of(options["time_limit"])
         program = posed(X, y, weights, ridge, options)
-        program.require_convex("path")
         grid, watch = options["ks"] or options["l0s"], options["watch"]
         models = Ladder(program, deadline).climb(grid, watch)
         found.append([program.to_user(model.w, model.b) for model in models])

@@ -41,7 +41,18 @@ def log_chances(z: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """Logistic regression, for two classes."""
+    """Logistic regression, for two classes.
+
+    Notes
+    -----
+    log(1 + exp(-yz)), y = -1 or +1.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.Logistic().value(y, z).round(3).tolist()
+    [2.127, 0.693, 0.127]
+    """
 
     name: ClassVar[str] = "logistic"
     two_class: ClassVar[bool] = True

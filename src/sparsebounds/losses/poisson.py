@@ -14,7 +14,18 @@ from sparsebounds.losses.base import Loss, entropy, full_like
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """Poisson regression with a log link, for counts (or any y >= 0)."""
+    """Poisson regression with a log link, for counts (or any y >= 0).
+
+    Notes
+    -----
+    exp(z) - yz.
+
+    Examples
+    --------
+    >>> y, z = np.array([0.0, 1.0, 3.0]), np.ones(3)
+    >>> sb.losses.Poisson().value(y, z).round(3).tolist()
+    [2.718, 1.718, -0.282]
+    """
 
     name: ClassVar[str] = "poisson"
     smoothness: ClassVar[float] = float("nan")

@@ -39,7 +39,18 @@ class QuadraticLoss(Loss):
 
 @dataclass(frozen=True)
 class Squared(QuadraticLoss):
-    """Least squares, for a real response."""
+    """Least squares, for a real response.
+
+    Notes
+    -----
+    (z - y)^2 / 2.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Squared().value(y, z).round(3).tolist()
+    [0.0, 0.5, 8.0]
+    """
 
     name: ClassVar[str] = "squared"
     residual: ClassVar[bool] = True
@@ -66,7 +77,23 @@ class Squared(QuadraticLoss):
 
 @dataclass(frozen=True)
 class Huber(QuadraticLoss):
-    """Robust regression; `delta`, in the units of y, is where squared turns absolute."""
+    """Robust regression that is convex.
+
+    Parameters
+    ----------
+    delta : float, default 1.35
+        Where squared turns absolute, in the units of y.
+
+    Notes
+    -----
+    With r = z - y it is r^2 / 2 up to ``|r| = delta``, then ``delta |r| - delta^2 / 2``.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Huber(delta=1.0).value(y, z).round(3).tolist()
+    [0.0, 0.5, 3.5]
+    """
 
     delta: float = 1.35
 
@@ -106,7 +133,18 @@ class Huber(QuadraticLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(QuadraticLoss):
-    """The smooth support vector machine, for two classes."""
+    """The smooth support vector machine, for two classes.
+
+    Notes
+    -----
+    max(0, 1 - yz)^2 / 2, y = -1 or +1.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.SquaredHinge().value(y, z).round(3).tolist()
+    [4.5, 0.5, 0.0]
+    """
 
     name: ClassVar[str] = "squared_hinge"
     two_class: ClassVar[bool] = True

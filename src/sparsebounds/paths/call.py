@@ -14,8 +14,10 @@ from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
+from sparsebounds.paths.course import Callback, Course
+from sparsebounds.paths.nonconvex import NonConvexWalk
 from sparsebounds.paths.result import Path, PathPoint
-from sparsebounds.paths.walk import Callback, Walk
+from sparsebounds.paths.walk import Walk
 from sparsebounds.program import Program
 
 SIZES, PRICES, DECADE = 10, 9, 10.0
@@ -103,7 +105,9 @@ def path(
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     first: dict[str, Any] = {"k": grid[0]} if l0s is None else {"l0": grid[0]}
     program = Program(X, y, **first, **problem)
-    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+    given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
+    kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
+    return kind(*given).run()
 
 
 @one_thread()
@@ -123,7 +127,9 @@ def path_of(
     """`path` for a program that is already posed; its own k or l0 does not matter."""
     deadline = Deadline.of(time_limit)
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
-    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+    given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
+    kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
+    return kind(*given).run()
 
 
 @one_thread()

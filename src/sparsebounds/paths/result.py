@@ -18,7 +18,7 @@ from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Row
-from sparsebounds.solving import Solution, proved
+from sparsebounds.solving import Outliers, Solution, proved
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,6 @@ class PathPoint:
         Wall time.
     null_gap : float
         ``(upper - lower) / |null|``, null the objective of the best model without features.
-    coef
-    gap
-    place
     """
 
     k: int | None
@@ -75,6 +72,9 @@ class PathPoint:
     seconds: float = field(repr=False)
     null_gap: float = field(default=math.nan, repr=False)
 
+    outliers: Outliers | None = field(default=None, repr=False)
+    """Truncated loss: what is proved about the rows; None where nothing was tried."""
+
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:
         """What the user gets of a row of the walk."""
@@ -86,6 +86,7 @@ class PathPoint:
             values=row.values,
             intercept=row.intercept,
             fixed_in=row.fixed_in,
+            outliers=row.outliers,
             nodes=row.nodes,
             seconds=row.seconds,
             **proved(program, certificate, tol),
@@ -141,14 +142,6 @@ class Path(Sequence[PathPoint]):
         Wall time.
     interrupted : bool
         Whether Ctrl-C ended it.
-    ks
-    l0s
-    sizes
-    coefs
-    intercepts
-    upper
-    lower
-    rel_gap
 
     See Also
     --------

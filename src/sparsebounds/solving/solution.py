@@ -57,6 +57,9 @@ class SolutionStats:
     seconds: float
     tightening: tuple[float, ...] = ()
 
+    interrupted: bool = False
+    """Non-convex losses: whether Ctrl-C ended a part of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -100,12 +103,6 @@ class Solution:
         How long an exact search would go on; None where none began, or it is done.
     outliers : Outliers or None
         Truncated loss: what is proved about the rows; None where nothing was tried.
-    gap
-    group_support
-    groups_in
-    groups_out
-    bounds
-    primalization
 
     See Also
     --------
