@@ -61,6 +61,7 @@ class Verdict:
 
 
 @one_thread()
+@np.errstate(all="ignore")  # of numbers from elsewhere: what is not finite proves nothing
 def verify(
     certificate: Certificate,
     X: Any,

@@ -80,9 +80,6 @@ class Logistic(Loss):
         zero = xp.zeros_like(y)
         return xp.minimum(-y, zero), xp.maximum(-y, zero)
 
-    def infimum(self, y: Array) -> Array:
-        return 0.0 * y
-
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         # log(1 + exp(t)) >= t, so -yz <= excess; nothing bounds the other side.
         return one_sided(y, -excess)
