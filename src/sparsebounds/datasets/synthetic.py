@@ -153,10 +153,8 @@ def make_correlated(
         Coefficients that are 1, equally spaced; the others are 0.
     snr : float, default 5.0
         The variance of the signal over that of the noise.
-    classes : bool, default False
-        Whether y is the sign of the response: -1 or +1.
-    random_state : int, default 0
-        The seed.
+    classes, random_state : bool and int
+        As in `make_low_rank`.
 
     Returns
     -------

@@ -100,7 +100,10 @@ class ClassifierPredictions(ClassifierMixin):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        """A column of probabilities for each class.
+
+        Of more than two, that this one alone is told from the rest, given that one is.
+        """
         return self._predicted(X, lambda z: np.exp(log_chances(z)))
 
     def _class_weights(self, codes: Index, weights: Vector) -> Vector:
@@ -122,9 +125,11 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact
+    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups : as there
         As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
         standardized columns.
+    tol, exact : as there
+        As in `SparseRegressor`.
     loss : str or a two-class Loss, default "logistic"
         Or "squared_hinge"; probabilities come with the logistic loss only. "ramp" and "sigmoid" are
         not convex: no outlier costs more than 1, and the certified gaps are wide.

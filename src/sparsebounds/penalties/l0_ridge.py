@@ -30,14 +30,8 @@ class L0Ridge(Penalty):
     ----------
     l0 : float or array
         The prices. Where groups are not single, l0 stands at the first column of each, 0 elsewhere.
-    ridge : float or array
-        The weights of w_i^2 / 2.
-    inside, outside : mask, optional
-        Features known to be in the support, and out of it.
-    positive : mask, optional
-        Features with w_i >= 0.
-    groups : Groups, default SINGLE
-        Features that share one weight.
+    ridge, inside, outside, positive, groups : as there
+        As in `KRidge`.
 
     Notes
     -----
