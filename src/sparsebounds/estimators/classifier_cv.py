@@ -47,7 +47,7 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
     Examples
     --------
     >>> data = sb.datasets.make_correlated(100, 20, nonzeros=3, classes=True)
-    >>> model = sb.SparseClassifierCV(ks=range(5), cv=3).fit(data.X, data.y)
+    >>> model = sb.SparseClassifierCV(ks=range(5), cv=3, rule="1se").fit(data.X, data.y)
     >>> model.best_k_, model.get_support(indices=True).tolist()
     (3, [0, 9, 19])
     """

@@ -62,7 +62,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     Examples
     --------
     >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
-    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3).fit(data.X, data.y)
+    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3, rule="1se").fit(data.X, data.y)
     >>> model.best_k_, model.get_support(indices=True).tolist()
     (3, [0, 9, 19])
     """
