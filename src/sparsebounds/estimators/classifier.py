@@ -100,7 +100,10 @@ class ClassifierPredictions(ClassifierMixin):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        """A column of probabilities for each class.
+
+        Of more than two, that this one alone is told from the rest, given that one is.
+        """
         return self._predicted(X, lambda z: np.exp(log_chances(z)))
 
     def _class_weights(self, codes: Index, weights: Vector) -> Vector:

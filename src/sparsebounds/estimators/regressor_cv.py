@@ -25,8 +25,9 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         Seconds for each path. Points that it leaves out cannot be chosen.
     l0s : list of float, optional
         Prices of a feature to try, in place of `ks`.
-    ridges : list of float or "auto", default ("auto",)
-        The ridges to try; "auto" is the rule of `SparseRegressor` on all rows.
+    ridges : "auto" or list of float, default "auto"
+        The ridges to try; "auto": 0.03, 0.3 and 3 times that of the rule of `SparseRegressor`, or
+        with an information criterion that one alone. In a list "auto" is that of the rule.
     criterion : {"cv", "aic", "bic", "ebic"}, default "cv"
         Cross-validation, or an information criterion on all rows.
     rule : {"best", "1se"}, default "best"
