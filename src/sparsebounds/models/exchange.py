@@ -22,7 +22,7 @@ two inequalities leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +30,8 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.linear import positive_inverse, solved
+from sparsebounds._support.linear import positive_inverse
+from sparsebounds.fitting import padded
 from sparsebounds.models.blocks import Blocks
 from sparsebounds.penalties import SINGLE, Groups
 
@@ -72,12 +73,30 @@ class Quadratic:
         return replace(self, hessian=hessian, linear=linear, ridge=ridge), unit
 
     @np.errstate(all="ignore")
-    def value(self, inside: Index) -> float:
-        """The least of q on a support, its prices included; 0 for none."""
-        matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
-        linear = self.linear[inside]
-        fit = -0.5 * float(linear @ solved(matrix, linear)) if len(inside) else 0.0
-        return fit + float(np.sum(self.price[inside]))
+    def lowest(self, supports: Sequence[Index]) -> tuple[Index, Mask, Vector, Vector]:
+        """(places, real, x, q): where q is least on supports, and its value there, less prices.
+
+        One row per support, zeros after its last feature.
+        """
+        size = max(map(len, supports), default=0)
+        places, real = padded(supports, max(size, min(1, len(self.linear))))
+        matrix = self.hessian[places[:, :, None], places[:, None, :]]
+        linear, ridge = self.linear[places], self.ridge[places]
+        if not real.all():
+            matrix = np.where(real[:, :, None] & real[:, None, :], matrix, 0.0)
+            linear, ridge = np.where(real, linear, 0.0), np.where(real, ridge, 1.0)
+        np.einsum("ijj->ij", matrix)[:] += ridge
+        try:
+            x = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            x = np.full(linear.shape, np.nan)
+        return places, real, x, -0.5 * np.einsum("ij,ij->i", linear, x)
+
+    def values(self, supports: Sequence[Index]) -> list[float]:
+        """The least of q on supports, their prices included; NaN where the system is singular."""
+        least: list[float] = self.lowest(supports)[3].tolist()
+        prices = [float(np.sum(self.price[support])) for support in supports]
+        return [fit + price for fit, price in zip(least, prices, strict=True)]
 
     @cached_property
     def curvature(self) -> Vector:
