@@ -192,7 +192,7 @@ class Walk:
         until = self.finish
         search = Search(program, relaxed, self.known, until, self.columns)
         goal = lower + CLOSED * self.tol * program.size(lower)
-        found = search.run(goal)
+        found = search.quick(goal) if self.plain else search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
