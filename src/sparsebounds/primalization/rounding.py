@@ -73,8 +73,26 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
 def primalized_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     """Supports that primalization suggests to a search for models: free features, at most k.
 
-    The vertex's own, and its full weights alone (l0 forms); in the k forms, where that has more
-    than k, the one rounded in pairs.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    relaxed : Relaxation
+        What `relax` returned for it.
+
+    Returns
+    -------
+    list of array of int
+        The vertex's own, and its full weights alone (l0 forms); in the k forms, where that has more
+        than k, the one rounded in pairs.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, k=3, ridge=0.1)
+    >>> supports = sb.primalization.primalized_supports(program, sb.relax(program))
+    >>> [support.tolist() for support in supports]
+    [[0, 9, 19]]
     """
     point = tied_point(program, relaxed.w, relaxed.b)
     u = vertex_of(point)[0]
