@@ -21,8 +21,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         The numbers of features to try. Default: 0, 1, ..., to 20 or as many as there are.
     ball : float, optional
         The most that sum w_i^2 may be, in place of a ridge.
-    loss, fit_intercept, standardize, positive, always, never, groups, tol : as there
-        As in `SparseRegressor`.
+    loss, fit_intercept, standardize, positive, always, never, groups, tol : as in `SparseRegressor`
     exact : bool or "auto", default "auto"
         Search for the proved optimum at the chosen point: to the end, or for a bounded amount of
         work. The folds prove nothing.
@@ -53,12 +52,13 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     path_ : Path
         Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one has a
         tighter bound where there is one (with `exact`, in ``certificate_``).
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_ : as there
-        Of the chosen point, as in `SparseRegressor`.
+    coef_, intercept_, upper_, lower_, gap_, status_ : as in `SparseRegressor`
+        Of the chosen point.
+    certificate_, solution_ : as in `SparseRegressor`
+        Likewise.
     n_iter_ : int
         Newton steps of ``path_``.
-    n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressor`.
+    n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     See Also
     --------
@@ -67,7 +67,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     Examples
     --------
     >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
-    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3).fit(data.X, data.y)
+    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3, rule="1se").fit(data.X, data.y)
     >>> model.best_k_, model.get_support(indices=True).tolist()
     (3, [0, 9, 19])
     """
