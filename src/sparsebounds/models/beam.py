@@ -74,13 +74,12 @@ def _offers(
     """
     values = np.array([value for value, _ in level])
     if not model.groups.single:
-        parents, leaders, changes = [], [], []
+        found = []
         for i, (_, support) in enumerate(level):
             new, gains = Blocks(model, np.array(support, dtype=np.int64), fixed).added()
-            parents.append(np.full(len(new), i))
-            leaders.append(new)
-            changes.append(values[i] + model.price[new] - gains)
-        return np.concatenate(parents), np.concatenate(leaders), np.concatenate(changes)
+            found.append((np.full(len(new), i), new, values[i] + model.price[new] - gains))
+        parents, leaders, changed = (np.concatenate(part) for part in zip(*found, strict=True))
+        return parents, leaders, changed
     inside = np.array([support for _, support in level], dtype=np.int64)
     across, linear = model.hessian[inside], model.linear[inside]
     matrix = model.hessian[inside[:, :, None], inside[:, None, :]]
@@ -96,5 +95,5 @@ def _offers(
     offered = values[:, None] + np.where(fixed, np.inf, model.price)
     offered -= gain(rho, schur, model.positive)
     np.put_along_axis(offered, inside, np.inf, axis=1)
-    parents, leaders = np.indices(offered.shape).reshape(2, -1)
-    return parents, leaders, np.fmin(offered.ravel(), np.inf)
+    places, features = np.indices(offered.shape).reshape(2, -1)
+    return places, features, np.fmin(offered.ravel(), np.inf)

@@ -22,6 +22,7 @@ two inequalities leave.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -86,10 +87,9 @@ class Quadratic:
             matrix = np.where(real[:, :, None] & real[:, None, :], matrix, 0.0)
             linear, ridge = np.where(real, linear, 0.0), np.where(real, ridge, 1.0)
         np.einsum("ijj->ij", matrix)[:] += ridge
-        try:
-            x = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            x = np.full(linear.shape, np.nan)
+        x = np.full(linear.shape, np.nan)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            x[:] = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
         return places, real, x, -0.5 * np.einsum("ij,ij->i", linear, x)
 
     def values(self, supports: Sequence[Index]) -> list[float]:
