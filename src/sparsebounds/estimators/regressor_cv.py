@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.array import to_numpy
 from sparsebounds.estimators._cv import SparseCV
 from sparsebounds.estimators.regressor import RegressorPredictions, SparseRegressor
 from sparsebounds.losses import Loss
@@ -67,5 +72,21 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     (3, [0, 9, 19])
     """
 
+    def _scoring(self, loss: Loss) -> Any:
+        return explained if self.scoring is None else self.scoring
+
     def _shell(self, loss: Loss) -> SparseRegressor:
         return SparseRegressor(loss=loss)
+
+
+def explained(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """R^2 as scikit-learn has it, without its checks of what is known to be well: they take longer.
+
+    NaN for a single row; a constant y is explained wholly or not at all.
+    """
+    if len(y) < 2:
+        return float("nan")
+    y, weights = np.asarray(y, dtype=np.float64), sample_weight
+    left = np.average((y - to_numpy(model.predict(X))) ** 2, weights=weights)
+    total = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+    return float(1.0 - left / total) if total > 0.0 else float(left == 0.0)
