@@ -33,7 +33,7 @@ print(f"bounds of both differ by {abs(spread.lower - memory.lower):.1e}")
 # On a GPU X is `torch.as_tensor(X, device="cuda")`, and in a file `sb.open_matrix("X.npy")`. How
 # long does it take from the data to a model of 20 features with its certificate?
 
-results = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+results = Path("../../benchmarks/results")  # from the folder of this script
 
 
 def stored(name):

@@ -77,8 +77,7 @@ def verify(
     ----------
     certificate : Certificate
         The claims and their proof.
-    X, y, sample_weight, offset, loss : as there
-        As in `Certificate.verify`.
+    X, y, sample_weight, offset, loss : as in `Certificate.verify`
 
     Returns
     -------

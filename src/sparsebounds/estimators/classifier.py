@@ -125,11 +125,10 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups : as there
-        As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
-        standardized columns.
-    tol, exact : as there
-        As in `SparseRegressor`.
+    k, l0, ball, fit_intercept, standardize, positive, always, never : as in `SparseRegressor`
+    groups, tol, exact : as in `SparseRegressor`
+    ridge : as in `SparseRegressor`
+        "auto" is 1/(4 sqrt(n)) for the logistic loss on standardized columns.
     loss : str or a two-class Loss, default "logistic"
         Or "squared_hinge"; probabilities come with the logistic loss only. "ramp" and "sigmoid" are
         not convex: no outlier costs more than 1, and the certified gaps are wide.
@@ -152,8 +151,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         With two classes ``certificate_.verify(X, y, sample_weight)`` checks the proof on the
         training data; with more, certificate c is about ``y == classes_[c]``. The weights are those
         after `class_weight`.
-    ridge_, n_iter_, n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressor`.
+    ridge_, n_iter_, n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     See Also
     --------

@@ -39,8 +39,8 @@ class PathPoint:
         Nodes of the exact search; 0 where there was none.
     seconds : float
         Wall time.
-    support, intercept, upper, lower, rel_gap, status, certificate, null_gap, outliers : as there
-        As in `Solution`.
+    support, intercept, upper, lower, rel_gap, null_gap, status : as in `Solution`
+    certificate, outliers : as in `Solution`
     """
 
     k: int | None

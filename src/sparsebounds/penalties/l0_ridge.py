@@ -30,8 +30,7 @@ class L0Ridge(Penalty):
     ----------
     l0 : float or array
         The prices. Where groups are not single, l0 stands at the first column of each, 0 elsewhere.
-    ridge, inside, outside, positive, groups : as there
-        As in `KRidge`.
+    ridge, inside, outside, positive, groups : as in `KRidge`
 
     Notes
     -----
@@ -50,7 +49,6 @@ class L0Ridge(Penalty):
     outside: Any = None
     positive: Any = None
     groups: Groups = SINGLE
-    """Where these are not single, l0 stands at the first column of each, and 0 elsewhere."""
 
     _one_slope = False
 

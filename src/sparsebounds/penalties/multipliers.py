@@ -60,8 +60,7 @@ def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
         Squared scores.
     budget : int
         The most features.
-    base, ball : float
-        As in `best_eta`.
+    base, ball : as in `best_eta`
 
     Returns
     -------
