@@ -49,7 +49,9 @@ class GroupCertificates(Attack):
         with contextlib.suppress(TypeError, LookupError, ValueError, AttributeError):
             for _ in range(int(rng.integers(1, 3))):
                 words.append(pick(rng, *FORGERIES, regroup, regroup)(rng, document, source))
-        return judged(source, document, f"{source.kind}: {'; '.join(words)}", adapt=chance(rng, 0.5))
+        return judged(
+            source, document, f"{source.kind}: {'; '.join(words)}", adapt=chance(rng, 0.5)
+        )
 
 
 def regroup(rng: Rng, document: Document, source: Genuine) -> str:
