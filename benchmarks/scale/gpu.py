@@ -29,45 +29,14 @@ from benchmarks.common.bars import Verdict, under
 from benchmarks.common.command import finish, parser_of, say
 from benchmarks.common.page import Page, caption_of, three
 from benchmarks.common.problems import CURVATURE
-from benchmarks.common.timing import best_of, best_run, seconds_of, timed
+from benchmarks.common.timing import best_run, timed
+from benchmarks.scale.device import NONZEROS, PLANTED, Device, correlated, labels, responses
 from sparsebounds import Program, __version__, relax, solve
 
-RIDGE, NONZEROS, GROUP, TOL = 0.05, 20, 100, 1e-6
-PLANTED = 5
-"""Groups with a coefficient, where there are groups."""
-
+RIDGE, TOL = 0.05, 1e-6
 RELAX_BAR, PASSES_BAR, SOLVE_BAR = {"squared": 0.5, "logistic": 2.0}, 20.0, 3.0
 TIMES = ("problem", "X^T a", "float64 pass", "Program", "relax", "over X^T a", "passes", "gap")
 HEADER = (*TIMES, "working set", "solve", "certified gap", "nonzeros", "planted", "device peak")
-
-
-def correlated(
-    torch: Any, n: int, m: int, device: str, seed: int, group: int = 0
-) -> tuple[Any, Any]:
-    """X in groups of columns, and the numbers of the planted ones; of whole groups if asked."""
-    width = group or GROUP
-    generator = torch.Generator(device=device).manual_seed(seed)
-    X = torch.empty((n, m), dtype=torch.float32, device=device)
-    for i in range(0, n, 250):
-        block = X[i : i + 250]
-        block.normal_(generator=generator)
-        shared = torch.empty(
-            (len(block), -(-m // width)), dtype=torch.float32, device=device
-        ).normal_(generator=generator)
-        block += shared.repeat_interleave(width, dim=1)[:, :m]
-        block *= 0.5**0.5
-    if not group:
-        return X, torch.linspace(0, m - 1, NONZEROS, device=device).long()
-    heads = group * torch.linspace(0, m // group - 1, PLANTED, device=device).long()
-    return X, (heads[:, None] + torch.arange(group, device=device)).flatten()
-
-
-def responses(X: Any, planted: Any, seed: int) -> dict[str, np.ndarray]:
-    """y for each loss."""
-    signal = X[:, planted].double().sum(dim=1).cpu().numpy()
-    noise = np.random.default_rng(seed).normal(size=len(signal))
-    y = signal + noise * np.sqrt(np.var(signal) / 5.0)
-    return {"squared": y, "logistic": np.where(y > 0, 1.0, -1.0)}
 
 
 def l0_max(program: Program) -> float:
@@ -76,43 +45,6 @@ def l0_max(program: Program) -> float:
     scores = program.matrix.scores(program.F.gradient(zero))
     curvature = CURVATURE[program.loss.name] * program.matrix.norms**2 / program.n + program.ridges
     return float(np.max(scores**2 / (2.0 * curvature)))
-
-
-class Device:
-    """The device asked for, its clock and its memory."""
-
-    def __init__(self, torch: Any, name: str) -> None:
-        self.torch, self.name = torch, name
-        self.cuda = name.startswith("cuda")
-        torch.backends.cuda.matmul.allow_tf32 = False
-
-    def done(self) -> None:
-        """Wait until the device is."""
-        if self.cuda:
-            self.torch.cuda.synchronize()
-
-    def seconds(self, run: Any) -> float:
-        """The best of several runs."""
-
-        def once() -> None:
-            run()
-            self.done()
-
-        once()
-        return best_of(lambda: seconds_of(once))
-
-    def peak(self) -> str:
-        """Memory beyond X since the last question."""
-        if not self.cuda:
-            return ""
-        used = self.torch.cuda.max_memory_allocated() / 2**30
-        self.torch.cuda.reset_peak_memory_stats()
-        return f"{used:.1f} GiB"
-
-
-def labels(m: int, group: int) -> np.ndarray | None:
-    """The group of each column."""
-    return np.arange(m) // group if group else None
 
 
 def measure(
@@ -161,7 +93,8 @@ def agreement(device: Device, group: int) -> list[dict]:
     grid = itertools.product(("squared", "logistic", "huber", "poisson"), ("k", "l0"), range(3))
     for number, (loss, form, seed) in enumerate(itertools.islice(grid, 20)):
         X, planted = correlated(device.torch, 200, 3000, device.name, 100 + number, group)
-        signal = X[:, planted[: max(5, 2 * group)]].double().sum(dim=1).cpu().numpy()
+        chosen = planted[: max(5, 2 * group)]
+        signal = X[:, chosen].double().sum(dim=1).cpu().numpy() * (5.0 / len(chosen)) ** 0.5
         y = signal + np.random.default_rng(number).normal(size=len(signal))
         if loss == "logistic":
             y = np.where(y > 0, 1.0, -1.0)
@@ -271,13 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parts = ("program", "relax", "solve")
     times = {f"{row['problem']}: {part}": row[part] for row in rows for part in parts}
-    finish(
-        page,
-        options,
-        "gpu.groups" if group else "gpu",
-        times,
-        {"machine": where, "rows": rows, "agreement": same},
-    )
+    name = "gpu.groups" if group else "gpu"
+    finish(page, options, name, times, {"machine": where, "rows": rows, "agreement": same})
 
 
 if __name__ == "__main__":

@@ -343,14 +343,22 @@ def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: 
         leaders, gains = here.added()
         changes = model.price[leaders] - gains
         found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
-    for leave, gone, cost in zip(leaving, places, dropped, strict=True):
-        leaders, gains = here.added(gone)
-        changes = cost + model.price[leaders] - gains
+    for i in np.argsort(dropped, kind="stable").tolist():
+        found = sorted((move for move in found if move.change < np.inf), key=_change)[:most]
+        last = found[-1].change if len(found) == most else np.inf
+        leaders, gains = here.swapped(places[i], float(dropped[i]) - last, most)
+        changes = float(dropped[i]) - gains
         found += [
-            Move(int(leave), int(leaders[j]), float(changes[j])) for j in first(changes, most)
+            Move(int(leaving[i]), int(leaders[j]), float(changes[j])) for j in first(changes, most)
         ]
-    found = [move for move in found if move.change < np.inf]
-    return sorted(found, key=lambda move: move.change)[:most]
+    return sorted((move for move in found if move.change < np.inf), key=_change)[:most]
+
+
+def _change(move: Move) -> tuple[float, int, int]:
+    """Moves by their change, ties by position."""
+    absent = -1
+    places = (absent if at is None else at for at in (move.leave, move.enter))
+    return (move.change, *places)
 
 
 def first(values: Vector, most: int) -> list[int]:
