@@ -105,7 +105,7 @@ def agreement(device: Device, group: int) -> list[dict]:
         size = {"ball": 2.0} if seed == 2 else {"ridge": 0.1}
         options: dict[str, Any] = {"loss": loss, "fit_intercept": seed != 0, **size}
         options["groups"] = labels(3000, group)
-        options |= {"k": 5} if form == "k" else {"l0": 0.02}
+        options |= {"k": 5} if form == "k" else {"l0": 0.02 * max(group, 1)}
         there, here = solve(X, y, **options), solve(X.cpu().numpy(), y, **options)
         scale = max(abs(here.upper), 1e-3)
         rows.append(
