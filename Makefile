@@ -19,7 +19,7 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 SOURCES := pyproject.toml src/sparsebounds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-long test-minimum lint bench reproduce clean
+.PHONY: help demo develop test test-long test-minimum lint docs bench reproduce clean
 .NOTPARALLEL:  # one pip at a time in an environment
 .DELETE_ON_ERROR:
 
@@ -45,6 +45,13 @@ lint: $(VENV)/.lint  ## ruff (rules and format) and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# GALLERY=0 shows the examples of the gallery without running them.
+GALLERY ?= 1
+docs: $(VENV)/.docs  ## the site, into docs/_build/html; works offline, and a warning is an error
+	$(SINGLE) MPLBACKEND=Agg $(BIN)/python -m sphinx -q -W --keep-going -D plot_gallery=$(GALLERY) \
+	  -d docs/_build/doctrees docs docs/_build/html
+	@$(BIN)/python docs/check_site.py docs/_build/html
+
 bench: $(BENCH)/.bench  ## the benchmarks against other software, in an environment of their own
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.relaxation
 	$(SINGLE) $(BENCH)/bin/python -m benchmarks.models
@@ -55,7 +62,7 @@ reproduce: $(VENV)/.plot  ## the paper's experiments, tables and figures, into e
 	$(SINGLE) $(BIN)/sparsebounds reproduce all --out experiments
 
 clean:  ## removes all that these targets made, the environments included
-	rm -rf .venv .venv-python* .venv-minimum* $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-python* .venv-minimum* $(BENCH) docs/_build docs/auto build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call make_venv,directory): an environment, unless a working one is there.
@@ -73,7 +80,7 @@ $(VENV)/.base: $(SOURCES)
 	@$(BIN)/python $(PIP_INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.plot: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.lint $(VENV)/.plot $(VENV)/.docs: $(VENV)/.%: $(VENV)/.base
 	@echo "Installing what '$*' needs into $(VENV) ..."
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[$*]'
 	@touch $@

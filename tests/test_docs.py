@@ -32,7 +32,7 @@ from sparsebounds.cli import _output, app
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 SHELLS = {"console", "sh", "shell", "bash"}
@@ -265,3 +265,30 @@ def test_the_runner_of_commands_compares(tmp_path: Path) -> None:
         run_command(wrong, "page", tmp_path, environment, here=True)
     with pytest.raises(AssertionError, match="ends with status 2, not 0"):
         run_command(Command("sparsebounds sovle", 1, "", 0), "page", tmp_path, {}, here=True)
+
+
+def test_the_reference_names_all_that_is_public() -> None:
+    """docs/api.md lists names by hand, in an order for readers."""
+    listed = [
+        line.strip()
+        for block in blocks((ROOT / "docs" / "api.md").read_text(encoding="utf-8"))
+        for line in block.text.splitlines()
+        if re.fullmatch(r" {3}\w+", line)
+    ]
+    assert sorted([*listed, "__version__"]) == sorted(sparsebounds.__all__)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("I have a CSV with 40 columns and want 5", "commandline.md#five-minutes"),
+        ("My gap is 20%. Is the model bad?", "gap.md"),
+        ("Is my lasso any good?", "python.md"),
+        ("My data do not fit into memory", "scale.md"),
+    ],
+)
+def test_newcomers_find_answers(question: str, answer: str) -> None:
+    """Home, questions and answers, the page: two clicks, and one more for a heading."""
+    assert "<faq>\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    questions = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
+    assert f"({answer})" in questions.partition(f"\n### {question}\n")[2].partition("\n### ")[0]

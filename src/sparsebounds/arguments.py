@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from textwrap import indent
 from typing import Any, TypedDict, TypeVar, cast
 
 from numpy.typing import ArrayLike
@@ -52,13 +54,14 @@ class Arguments(CommonArguments, total=False):
 
 
 TABLE: dict[str, tuple[Any, str]] = {
-    "k": (None, "The most features that a model may have. Pass `k` or `l0`."),
-    "l0": (None, "The price per feature: a number, or one per feature."),
+    "k": (10, "The most features that a model may have."),
+    "l0": (None, "The price per feature, in place of `k`: a number, or one per feature."),
     "ridge": (
-        None,
-        "The weight of |w|^2 / 2: a number, or one per feature. Pass `ridge` or `ball`.",
+        "auto",
+        'The weight of sum w_i^2 / 2: a number, one per feature, or "auto": curvature of the\n'
+        "loss * mean square of a column / sqrt(n).",
     ),
-    "ball": (None, "|w|^2 is at most this."),
+    "ball": (None, "The most that sum w_i^2 may be, in place of a ridge."),
     "loss": ("squared", "A name, or an instance such as `sparsebounds.losses.Huber(delta=1.35)`."),
     "fit_intercept": (False, "Whether there is an intercept, which has no penalty."),
     "standardize": (
@@ -91,6 +94,7 @@ DATA = {
     "X": "Rows by features: an array, a sparse matrix, a data frame, or an `open_matrix`.",
     "y": "The response, one per row; two labels where the loss is for classes.",
 }
+SECTION = "Parameters\n----------\n"
 
 
 def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
@@ -126,25 +130,28 @@ def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
 
         named.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
         if not inspect.isclass(function):
-            named.__doc__ = documented(function.__doc__, kinds)
+            named.__doc__ = documented(function.__doc__, kinds, known)
             return cast(Call, named)
         function.__init__ = named  # type: ignore[method-assign]
-        function.__doc__ = documented(function.__doc__, kinds)
+        function.__doc__ = documented(function.__doc__, kinds, known)
         return function
 
     return spelt
 
 
-def documented(text: str | None, kinds: Mapping[str, str]) -> str:
-    """A docstring, and a section about the data and the arguments of a problem."""
-    lines = [inspect.cleandoc(text or ""), "", "Parameters", "-" * 10]
+def documented(text: str | None, kinds: Mapping[str, str], order: Iterable[str]) -> str:
+    """A docstring whose section of parameters has the data and the arguments of a problem too."""
+    head, section, rest = inspect.cleandoc(text or "").partition(SECTION)
+    own, _, tail = f"\n{rest}".partition("\n\n")
+    stated = {one.split(" : ")[0]: one for one in re.split(r"\n(?=\S)", own)[1:]}
     for name, sentence in DATA.items():
-        lines += [name, f"    {sentence}"]
+        stated[name] = f"{name} : array\n    {sentence}"
     for name, kind in kinds.items():
         default, sentence = TABLE[name]
-        lines += [f"{name} : {kind}, default {default!r}"]
-        lines += [f"    {line}" for line in sentence.splitlines()]
-    return "\n".join([*lines, ""])
+        stated[name] = f"{name} : {kind}, default {default!r}\n{indent(sentence, ' ' * 4)}"
+    return "\n".join(
+        [head + section + "\n".join(stated[name] for name in order if name in stated), "", tail]
+    )
 
 
 def refuse_others(function: str, given: Iterable[str], known: list[str]) -> None:
@@ -157,8 +164,15 @@ def refuse_others(function: str, given: Iterable[str], known: list[str]) -> None
 
 
 def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a problem, those not given at their defaults."""
+    """All arguments of a problem, those not given at their defaults, which yield to others."""
     found = {**DEFAULTS, **given}
-    check.exactly_one(k=found["k"], l0=found["l0"])
-    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
+    for name, other in (("k", "l0"), ("ridge", "ball")):
+        if found[other] is not None and (name not in given or is_auto(found[name])):
+            found[name] = None
+        check.exactly_one(**{name: found[name], other: found[other]})
     return found
+
+
+def is_auto(value: Any) -> bool:
+    """Whether an argument leaves the number to its rule."""
+    return isinstance(value, str) and value == "auto"

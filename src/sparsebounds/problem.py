@@ -18,14 +18,16 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector, read_only
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import is_auto
 from sparsebounds.data import Data
 from sparsebounds.groups import Stated, read_groups
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 from sparsebounds.penalties import Groups
+from sparsebounds.ridge import auto_ridge
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -36,7 +38,49 @@ ADDED = ("groups", "group_names", "level")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`."""
+    """What is asked of data of m columns; the loss by its name. Equal ones have one `digest`.
+
+    Attributes
+    ----------
+    loss : str
+        Its name.
+    loss_parameters : dict
+        The loss's own numbers, by name.
+    k : int or None
+        The most features of a model.
+    l0 : float or array or None
+        The price per feature.
+    ridge : float or array or None
+        The weight of sum w_i^2 / 2.
+    ball : float or None
+        The most that sum w_i^2 may be.
+    fit_intercept : bool
+        Whether there is an intercept.
+    standardize : tuple[array, array] or None
+        (center, scale) of the columns.
+    positive : array of int
+        Features whose coefficients must be >= 0.
+    always : array of int
+        Features in every model.
+    never : array of int
+        Features in no model.
+    groups : array of int
+        The first column of each column's group; empty: every column stands alone.
+    group_names : tuple of str
+        Of the groups, in the order of their first columns; empty: they have the names of these.
+    level : float
+        What is subtracted from the response, and from the intercept, without rounding.
+
+    See Also
+    --------
+    Program : A problem with its data.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> program.problem.describe((3, 3))
+    'squared loss on 3 x 3 data with at most 1 nonzero coefficient, ridge=1'
+    """
 
     loss: str
     loss_parameters: Mapping[str, float]
@@ -46,20 +90,12 @@ class Problem:
     ball: float | None
     fit_intercept: bool
     standardize: tuple[Vector, Vector] | None
-    """(center, scale) of the columns."""
-
     positive: Index
     always: Index
     never: Index
     groups: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """The first column of each column's group; empty: every column stands alone."""
-
     group_names: tuple[str, ...] = ()
-    """Of the groups, in the order of their first columns; empty: they have the names of these."""
-
     level: float = 0.0
-    """What is subtracted from the response, and from the intercept, without rounding
-    (`_support.level`)."""
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -91,7 +127,14 @@ class Problem:
         partition = Groups(leaders if len(leaders) else None)
         if l0 is not None:
             l0 = check.feature_numbers("l0", _per_feature(l0, partition, 0.0), m, zero_allowed=True)
-        if ridge is not None:
+        chosen = check.standardization(given["standardize"])
+        if is_auto(ridge):
+            ridge = auto_ridge(
+                data, loss, fit_intercept=fit_intercept, standardize=chosen is not False
+            )
+        elif isinstance(ridge, str):
+            raise InputTypeError(f"ridge={ridge!r} must be a number greater than 0, or 'auto'.")
+        elif ridge is not None:
             ridge = _per_feature(ridge, partition, None)
             ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
         ball = None if ball is None else check.positive_number("ball", ball)
@@ -103,7 +146,7 @@ class Problem:
             raise InputError(
                 f"always and never both hold {data.label(int(both[0]))}; keep it in one of them."
             )
-        scaled, chosen = None, check.standardization(given["standardize"])
+        scaled = None
         if chosen is not False:
             pair = None if chosen is True else chosen
             posed = standardized(data.matrix, data.shares, fit_intercept, pair)
@@ -242,6 +285,12 @@ class Problem:
     def unit(self) -> str:
         """What k counts and l0 is the price of."""
         return "group" if len(self.groups) else "nonzero coefficient"
+
+    @property
+    def terms(self) -> tuple[str, str]:
+        """What makes models sparse, and what keeps coefficients small."""
+        size = f"k={self.k}" if self.k is not None else f"l0={_number(self.l0)}"
+        return size, f"ridge={_number(self.ridge)}" if self.ball is None else f"ball={self.ball:g}"
 
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""

@@ -55,6 +55,33 @@ class Program(Yardstick):
 
     A program does not change; `with_budget` and the like make new ones. X is viewed, not copied:
     changing it in place leaves what was computed from the old one behind.
+
+    Parameters
+    ----------
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where an argument makes no sense, in a sentence that says what to pass instead.
+
+    See Also
+    --------
+    solve : Pose a program and solve it.
+
+    Notes
+    -----
+    With one of k and l0, one of ridge and ball, and F the weighted mean of the loss::
+
+        min  F(Xw + b + offset) + sum_i ridge_i/2 w_i^2 + sum of l0_i over the support of w
+        over at most k nonzeros, sum_i w_i^2 <= ball
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(4), [3.0, 0.0, 1.0, 0.0], k=1, ridge=0.25)
+    >>> program
+    <Program: squared loss on 4 x 4 data with at most 1 nonzero coefficient, ridge=0.25>
+    >>> program.form, program.objective([1.5, 0, 0, 0])
+    ('k+ridge', 0.6875)
     """
 
     def __init__(self, X: Any, y: Any, **arguments: Unpack[Arguments]) -> None:
@@ -73,12 +100,8 @@ class Program(Yardstick):
         least_rounding: float = 0.0,
     ) -> None:
         self.data, self.problem, self.loss = data, problem, loss
-        self.box = box
-        """Where an envelope stands in for a non-convex loss (`with_box`): on which box."""
-
-        self.ceiling = ceiling
-        """Bounds hold up to this value at least (`up_to`)."""
-
+        self.box = box  # where an envelope stands in for a non-convex loss: on which
+        self.ceiling = ceiling  # bounds hold up to this value at least (`up_to`)
         self._least_rounding = least_rounding
         self.n, self.m = data.matrix.shape
         self.weights, self.offset = data.weights, data.offset
@@ -86,20 +109,14 @@ class Program(Yardstick):
         self.k, self.l0, self.ridge, self.ball = problem.k, problem.l0, problem.ridge, problem.ball
         self.fit_intercept, self.level = problem.fit_intercept, problem.level
         self.standardize = problem.standardize is not None
-        self.matrix = data.matrix
-        """X as the problem is posed on it."""
-
+        self.matrix = data.matrix  # X as the problem is posed on it
         if problem.standardize is not None:
             self.matrix = StandardizedMatrix(data.matrix, *problem.standardize)
-        self.y = above(data.y, problem.level)
-        """The response less the level."""
-
+        self.y = above(data.y, problem.level)  # the response less the level
         self.positive = mask(problem.positive, self.m)
         self.always = mask(problem.always, self.m)
         self.never = mask(problem.never, self.m)
-        self.groups = problem.partition
-        """Columns that are chosen together."""
-
+        self.groups = problem.partition  # columns that are chosen together
         for vector in (self.y, self.positive, self.always, self.never):
             vector.flags.writeable = False
         self._posed = True
@@ -166,7 +183,7 @@ class Program(Yardstick):
         """y as the user gave it (two classes: -1 and +1)."""
         return self.data.y
 
-    @property
+    @cached_property
     def free(self) -> Mask:
         """Groups the problem chooses among, by their first columns: neither always nor never."""
         chosen: Mask = self.groups.lead & ~(self.always | self.never)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sparsebounds.bounds import Node, bound_at, dual_point_at
-from sparsebounds.bounds.dual import repair
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.many import node_bounds
+from sparsebounds.bounds.repair import repair
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
 from sparsebounds.testing import brute_force, random_program

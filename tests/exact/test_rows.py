@@ -182,8 +182,6 @@ def test_what_the_search_does_not_take(tmp_path: Any) -> None:
     program = sb.Program(X, y, k=1, ridge=0.1, loss=LOSS)
     with pytest.raises(InputError, match="needs a convex loss, and the truncated loss"):
         sb.near_optimal(program, 0.1)
-    with pytest.raises(InputError, match="needs a convex loss, and the truncated loss"):
-        sb.path(X, y, ks=[1, 2], ridge=0.1, loss=LOSS)
     assert sb.solve(X, y, k=1, ridge=0.1, loss=Tukey(c=1.0)).outliers is None
 
 

@@ -837,9 +837,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "path: stops by the bound of the point itself",
-        "paths/walk.py",
-        "ends = [(row.upper_at(end), self.shared.lower(end))]",
-        "ends = [(row.certificate.upper, self.shared.lower(row.program))]",
+        "paths/course.py",
+        "ends = [(row.upper_at(end), self.lower(end))]",
+        "ends = [(row.certificate.upper, self.lower(row.program))]",
         f"{PATH}::test_stop_is_what_it_claims",
     ),
     _of(

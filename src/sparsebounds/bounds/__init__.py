@@ -22,7 +22,6 @@ from sparsebounds.bounds.dual import (
     dual_point_at,
     dual_points_at,
     floor,
-    repair,
     scored,
     widened,
 )
@@ -53,6 +52,7 @@ from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
 from sparsebounds.bounds.region import secants as secants
+from sparsebounds.bounds.repair import repair
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Switches as Switches
@@ -79,10 +79,36 @@ from sparsebounds.program import Program
 def lower_bound(program: Program, a: Vector) -> float:
     """The proved lower bound on the optimum at any dual vector a, in floating point.
 
-    `a` has one number per row; it is repaired into the domain of F* by itself, so it need not
-    be feasible, let alone optimal: F'(z) at any prediction z is a good choice. Several
-    vectors (one per row of a matrix) prove the better bound that cardinality is an integer. A
-    non-convex loss is replaced by its envelope on a certified box (`bounds.enclosure`).
+    Parameters
+    ----------
+    program : Program
+        The sparse program. A non-convex loss is replaced by its envelope on a certified box.
+    a : array
+        One number per row. It is repaired into the domain of F* here, so it need not be feasible,
+        let alone optimal: F'(z) at any prediction z is a good choice. Several vectors (one per row
+        of a matrix) prove the better bound that cardinality is an integer.
+
+    Returns
+    -------
+    float
+        No model that obeys the constraints has a smaller objective.
+
+    See Also
+    --------
+    relax : Finds the best a.
+    screen : What else a proves.
+
+    Notes
+    -----
+    With q_j = (x_j.a)^2 / (2 ridge_j) it is -F*(a) - (the sum of the k largest q_j), or with prices
+    -F*(a) - sum_j max(0, q_j - l0_j).
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> a = sb.relax(program).dual
+    >>> print(f"{sb.lower_bound(program, a):.4f} {sb.lower_bound(program, 0.9 * a):.4f}")
+    1.9583 1.9388
     """
     vectors = np.atleast_2d(np.asarray(a))
     convex = enclosed(program)

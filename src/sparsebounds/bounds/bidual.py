@@ -39,9 +39,31 @@ SLACK = 1.0 + 1e-12
 def dual_value(program: Program, a: Vector) -> float:
     """The dual function at a, rounded down; for the ball, at its best eta.
 
-    `a` is first repaired into dom F* (clipped, and balanced where there is an intercept), outside
-    of which the dual function is -infinity. It never exceeds p**, unlike `lower_bound`, which in
-    the form l0 + ball knows more: that the number of features is an integer.
+    It never exceeds p**, unlike `lower_bound`, which in the form l0 + ball knows more: that the
+    number of features is an integer.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    a : array
+        One number per row. It is first repaired into dom F*, outside of which the dual function is
+        -infinity.
+
+    Returns
+    -------
+    float
+        The value.
+
+    See Also
+    --------
+    bounds.bidual_value : No dual value exceeds it.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> print(f"{sb.bounds.dual_value(program, -0.25 * program.y):.3f}")
+    1.906
     """
     convex = enclosed(program)
     return bound_at(convex, dual_point(convex, a), lagrangian=True)
@@ -50,8 +72,28 @@ def dual_value(program: Program, a: Vector) -> float:
 def bidual_value(program: Program, w: Vector, u: Vector, b: float = 0.0) -> float:
     """The bidual's objective at (w, u, b) on the program's own columns, in plain floating point.
 
-    +infinity where the constraints are broken (by more than 1e-12, for sums). Features always in
-    have u_i = 1.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    w : array
+        Coefficients.
+    u : array
+        Weights in [0, 1]; features always in have 1.
+    b : float, default 0
+        The intercept.
+
+    Returns
+    -------
+    float
+        +infinity where the constraints are broken (by more than 1e-12, for sums).
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> relaxed = sb.relax(program)
+    >>> print(f"{sb.bounds.bidual_value(program, relaxed.w, relaxed.u):.4f} {relaxed.value:.4f}")
+    1.9583 1.9583
     """
     w = check.real_vector("w", w, program.m, "column")
     u = check.real_vector("u", u, program.m, "column")

@@ -34,16 +34,58 @@ from sparsebounds.program import Program
 
 @dataclass(frozen=True)
 class Cover:
-    """A lower bound and its proof: nodes that cover every support, each with a dual point."""
+    """A lower bound and its proof: nodes that cover every support, each with a dual point.
+
+    Attributes
+    ----------
+    lower : float
+        The bound.
+    nodes : tuple of Node
+        Sets of supports that cover all.
+    points : tuple of int
+        For each node, the position of its dual point in the sequence given.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, program.F.gradient(np.zeros(3)))
+    >>> sb.bounds.best_cover(program, [point]).points
+    (0,)
+    """
 
     lower: float
     nodes: tuple[Node, ...]
     points: tuple[int, ...]
-    """For each node, the position of its dual point in the sequence given."""
 
 
 def best_cover(program: Program, points: Sequence[DualPoint]) -> Cover:
-    """The best bound that these dual points prove together."""
+    """The best bound that these dual points prove together.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    points : list of DualPoint
+        One or more.
+
+    Returns
+    -------
+    Cover
+        The bound, and which point proves it where.
+
+    Notes
+    -----
+    With one price l0 it is min_j max_a [-F*(a) - R_j(a) + l0 j], j the number of features, and
+    otherwise the bound of the best point.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], l0=0.6, ridge=1.0)
+    >>> points = [sb.bounds.dual_point(program, -c * program.y) for c in (0.2, 0.3)]
+    >>> cover = sb.bounds.best_cover(program, points)
+    >>> [(node.low, node.high) for node in cover.nodes], cover.points
+    ([(0, 2), (3, 3)], (1, 0))
+    """
     if one_price(program) is None or len(points) == 1:
         bounds = [bound_at(program, point) for point in points]
         best = int(np.argmax(bounds))
@@ -61,8 +103,21 @@ def best_cover(program: Program, points: Sequence[DualPoint]) -> Cover:
 def fewest_ranges(curves: Vector) -> list[tuple[int, int, int]]:
     """The fewest ranges of columns, each with a row, that prove min_j max_i curves[i, j].
 
-    (first, last, row): all columns in order, the row at least that number on its range. From left
-    to right the row that reaches furthest is taken, which no other choice can beat.
+    Parameters
+    ----------
+    curves : array
+        One row per dual point, one column per cardinality.
+
+    Returns
+    -------
+    list of (first, last, row)
+        All columns in order, the row at least that number on its range. From left to right the row
+        that reaches furthest is taken, which no other choice can beat.
+
+    Examples
+    --------
+    >>> sb.bounds.fewest_ranges(np.array([[3.0, 2.0, 0.0], [0.0, 2.0, 5.0]]))
+    [(0, 1, 0), (2, 2, 1)]
     """
     reached = curves >= np.min(np.max(curves, axis=0))
     ranges, start, width = [], 0, curves.shape[1]
@@ -76,7 +131,32 @@ def fewest_ranges(curves: Vector) -> list[tuple[int, int, int]]:
 
 
 def cardinality_curve(program: Program, point: DualPoint) -> Vector:
-    """For j = 0, 1, ..., a proved lower bound over supports of exactly j counted features."""
+    """For j = 0, 1, ..., a proved lower bound over supports of exactly j counted features.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program, with one price l0 for all free features.
+    point : DualPoint
+        What `dual_point` made of a dual vector.
+
+    Returns
+    -------
+    array
+        One bound per j.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such price.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], l0=0.5, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, -0.25 * program.y)
+    >>> sb.bounds.cardinality_curve(program, point).round(2).tolist()
+    [2.19, 2.41, 2.78, 3.25]
+    """
     price = one_price(program)
     if price is None:
         raise ValueError("The cardinality curve needs one price l0 for all free features.")
@@ -89,7 +169,24 @@ def cardinality_curve(program: Program, point: DualPoint) -> Vector:
 def budget_curve(program: Program, point: DualPoint) -> Vector:
     """For k = 0, 1, ..., a proved lower bound with at most k counted features and no prices.
 
-    One dual vector bounds the optimum of every budget: k -> -F*(a) - R_k(a) is what it proves.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    point : DualPoint
+        What `dual_point` made of a dual vector.
+
+    Returns
+    -------
+    array
+        One bound per k: -F*(a) - R_k(a), R_k the gain of the best k features.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, -0.25 * program.y)
+    >>> sb.bounds.budget_curve(program, point).round(2).tolist()
+    [2.19, 1.91, 1.78, 1.75]
     """
     return _bounded(program, point, _unpriced_curve(program, point))
 

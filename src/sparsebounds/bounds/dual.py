@@ -31,14 +31,13 @@ from sparsebounds._support.rounding import (
     TINY,
     U,
     down,
-    exact_products,
-    exact_sum,
     largest_of,
     length_up,
     norm_up,
     up,
 )
 from sparsebounds.bounds.intercept import intercept_bound
+from sparsebounds.bounds.repair import balance, off_balance, repair
 from sparsebounds.bounds.upper import WIDER as WIDER
 from sparsebounds.bounds.upper import null_up, row_parts, weighted_mean_up
 from sparsebounds.losses import ULPS, Envelope
@@ -50,29 +49,62 @@ GRAIN = 2.0**-46
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A point of dom F* and its scores."""
+    """A point of dom F* and its scores.
+
+    Attributes
+    ----------
+    t : array
+        The repaired dual vector per sample, t_i = a_i / p_i.
+    conjugate : float
+        A float at least F*(a), plus what rounding of the intercept's equation costs.
+    scores : array
+        X^T a, computed.
+    radius : array
+        A bound of the rounding error of `scores`.
+    reach : array
+        A float at least ``|x_j.a|``; at least max(0, -x_j.a) where w_j >= 0 is asked.
+    ceiling : float
+        No bound may exceed this: models above it were left out of account (intercept, box).
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> a = program.F.gradient(np.zeros(3))
+    >>> point = sb.bounds.dual_point(program, a)
+    >>> point.t.round(3).tolist(), point.scores.round(3).tolist()
+    ([-3.0, -2.0, -1.0], [-1.0, -0.667, -0.333])
+    """
 
     t: Vector
-    """The repaired dual vector per sample, t_i = a_i / p_i."""
-
     conjugate: float
-    """A float at least F*(a), plus what rounding of the intercept's equation costs."""
-
     scores: Vector
-    """X^T a, computed."""
-
     radius: Vector
-    """A bound of the rounding error of `scores`."""
-
     reach: Vector
-    """A float at least |x_j.a|; at least max(0, -x_j.a) where w_j >= 0 is asked."""
-
     ceiling: float
-    """No bound may exceed this: models above it were left out of account (intercept, box)."""
 
 
 def dual_point(program: Program, a: Vector) -> DualPoint:
-    """The dual point at a = F'(z), or at any other vector: clipped, balanced, then scored."""
+    """The dual point at a vector: clipped, balanced, then scored.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    a : array
+        F'(z) at a prediction z, or any other vector of one number per row.
+
+    Returns
+    -------
+    DualPoint
+        What bounds, screening and certificates take.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> a = program.F.gradient(np.zeros(3))
+    >>> print(f"{sb.bounds.dual_point(program, a).conjugate:.3f} {program.F.conjugate(a):.3f}")
+    -2.333 -2.333
+    """
     vector = check.real_vector("a", a, program.n, "row")
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         t = vector / program.F.p
@@ -80,33 +112,27 @@ def dual_point(program: Program, a: Vector) -> DualPoint:
     return dual_point_at(program, repair(program, np.where(np.isnan(t), 0.0, t)))
 
 
-def repair(program: Program, t: Vector) -> Vector:
-    """The per-sample dual t, clipped into the domain and then balanced for the intercept.
-
-    In that order: the domain holds 0 and is convex, so scaling one sign towards 0 stays
-    inside, whereas clipping after balancing would unbalance the sum again. Without an intercept
-    t may be rows of many.
-    """
-    # Half the largest leaves room for the mean that balancing takes away.
-    t = np.clip(program.loss.clip(program.y, t), -0.5 * check.LARGEST, 0.5 * check.LARGEST)
-    if not program.fit_intercept:
-        return t
-    # Twice: the second round removes the rounding of the first.
-    t = _balanced(program, _balanced(program, t))
-    if program.data.equal is not None:
-        return _exactly_balanced(t)
-    # One entry with a fine grid of floats around it takes up most of what is left.
-    i = int(np.argmin(np.where(t == 0.0, np.inf, np.abs(t) * program.weights)))
-    moved = t.copy()
-    before = _total(program, t)[0]
-    most = 0.5 * check.LARGEST
-    moved[i] = min(max(t[i] - before / float(program.weights[i]), -most), most)
-    moved = program.loss.clip(program.y, moved)
-    return moved if abs(_total(program, moved)[0]) < abs(before) else t
-
-
 def scored(program: Program, t: Vector) -> Vector:
-    """X^T a for the dual vector per sample t: one pass."""
+    """X^T a for a dual vector: one pass.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    t : array
+        The vector per sample, t_i = a_i / p_i.
+
+    Returns
+    -------
+    array
+        One score per feature.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> sb.bounds.scored(program, np.array([3.0, 0.0, -6.0])).tolist()
+    [1.0, 0.0, -2.0]
+    """
     scores = program.matrix.scores(program.weights * t)
     scores /= program.mass
     return scores
@@ -128,8 +154,32 @@ def dual_point_at(
 ) -> DualPoint:
     """The dual point at t, which must lie in the domain already (as `repair` leaves it).
 
-    `scores` are those that `scored` returned for this t, where they are at hand, or
-    `scored_together`, with its bounds `inner`.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    t : array
+        The vector per sample, t_i = a_i / p_i.
+    scores : array, optional
+        Those that `scored` returned for this t, where they are at hand.
+    inner : array, optional
+        Bounds of their errors, where they were scored together with others.
+
+    Returns
+    -------
+    DualPoint
+        What bounds, screening and certificates take.
+
+    Raises
+    ------
+    ValueError
+        Where t is outside the domain.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> sb.bounds.dual_point_at(program, -program.y).reach.round(3).tolist()
+    [1.0, 0.667, 0.333]
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scores is None:
@@ -140,7 +190,27 @@ def dual_point_at(
 
 
 def dual_points_at(program: Program, t: Vector) -> Iterator[DualPoint]:
-    """`dual_point_at` for every row of t, scored together; last digits may differ."""
+    """`dual_point_at` for every row of t, scored together; last digits may differ.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    t : array
+        Vectors per sample, as rows.
+
+    Yields
+    ------
+    DualPoint
+        One per row.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> points = sb.bounds.dual_points_at(program, np.stack([-program.y, -0.5 * program.y]))
+    >>> [round(sb.bounds.bound_at(program, point), 3) for point in points]
+    [1.833, 1.625]
+    """
     for row, scores, inner in zip(t, *scored_together(program, t), strict=True):
         yield _enclosed(program, row, scores, inner)
 
@@ -184,7 +254,27 @@ def _reach(program: Program, scores: Vector, radius: Vector) -> Vector:
 def widened(program: Program, point: DualPoint, slip: Vector | None = None) -> DualPoint:
     """The dual point with the room for rounding that claims leave.
 
-    `slip` bounds |t'_i - t_i| where the dual vector itself may be another elsewhere.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    point : DualPoint
+        What `dual_point` made of a dual vector.
+    slip : array, optional
+        A bound of ``|t'_i - t_i|``, where the dual vector itself may be another elsewhere.
+
+    Returns
+    -------
+    DualPoint
+        The same vector with a larger radius, reach and conjugate.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, program.F.gradient(np.zeros(3)))
+    >>> wide = sb.bounds.widened(program, point)
+    >>> bool(np.all(wide.reach >= point.reach))
+    True
     """
     conjugate, ceiling = charged_conjugate(program, point.t, WIDER, slip)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -225,10 +315,10 @@ def charged_conjugate(
         ceiling = max(null_up(program), program.ceiling)
     if program.fit_intercept:
         # The sum of exact products; each may lose a little to underflow.
-        total, rounding = _total(program, t)
+        total, rounding = balance(program, t)
         imbalance = up(up(abs(total) + rounding) + 8.0 * program.n * TINY)
         if slip is not None:
-            imbalance = up(WIDER * (imbalance + _imbalance(program, t)))
+            imbalance = up(WIDER * (imbalance + off_balance(program, t)))
         # The bound of |b| depends on column norms, and these on the order of sums.
         reach_b = _intercept_reach(program, ceiling) * (1.0 + (wider - 1.0) * 2.0**-30)
         conjugate = up(conjugate + up(up(imbalance / down(program.mass)) * reach_b))
@@ -275,7 +365,23 @@ def conjugate_up(
 def floor(program: Program, wider: float = 1.0) -> float:
     """inf F rounded down, which no model is below: what the dual vector 0 proves of any supports.
 
-    -inf where the loss has no least value.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    wider : float, default 1
+        Multiplies the room for rounding.
+
+    Returns
+    -------
+    float
+        -inf where the loss has no least value.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(2), [0.0, 3.0], k=1, ridge=1.0, loss="poisson")
+    >>> print(f"{sb.bounds.floor(program):.4f}")
+    -0.1479
     """
     loss, y = program.loss, program.y
     if isinstance(loss, Envelope):
@@ -285,57 +391,3 @@ def floor(program: Program, wider: float = 1.0) -> float:
         slack = up(up(wider * ULPS * U * loss.conjugate_terms(y, 0.0 * y)) + ULPS * TINY)
         mean = weighted_mean_up(program, up(value + slack)) if np.any(value) else 0.0
     return -math.inf if math.isnan(mean) else 0.0 - mean
-
-
-def _balanced(program: Program, t: Vector) -> Vector:
-    """t with sum_i s_i t_i = 0 up to rounding, inside the domain if t was."""
-    weighted = program.weights * t
-    lo, hi = program.loss.domain(program.y)
-    if np.all(np.isinf(lo)) and np.all(np.isinf(hi)):
-        return t - exact_sum(weighted)[0] / program.mass
-    gain = exact_sum(np.maximum(weighted, 0.0))[0]
-    drop = -exact_sum(np.minimum(weighted, 0.0))[0]
-    if gain > drop:
-        return np.where(t > 0, t * (drop / gain), t)
-    if drop > gain:
-        return np.where(t < 0, t * (gain / drop), t)
-    return t
-
-
-def _exactly_balanced(t: Vector) -> Vector:
-    """t on a grid of 50 bits, with a sum of exactly 0: towards 0, so inside the domain."""
-    largest = largest_of(t)
-    if largest == 0.0:
-        return t
-    grid = 2.0 ** (math.frexp(largest)[1] - 50)
-    if grid == 0.0:
-        return np.zeros(len(t))
-    t = np.trunc(t / grid)
-    t *= grid
-    # The sum is a multiple of the grid, far below 2^53 of it, hence exact. What is left over is
-    # taken from the largest entries of its sign, towards 0, which is exact as well.
-    rest = exact_sum(t)[0]
-    while rest != 0.0:
-        i = int(np.argmax(t) if rest > 0 else np.argmin(t))
-        part = min(rest, float(t[i])) if rest > 0 else max(rest, float(t[i]))
-        t[i] -= part
-        rest -= part
-    return t
-
-
-def _imbalance(program: Program, t: Vector) -> float:
-    """What `repair` may leave of sum_i s_i t_i: the last digit of the entry it moves last."""
-    if program.data.equal is not None:
-        return 0.0
-    sizes = np.abs(program.weights * t)
-    least = float(np.min(sizes[sizes > 0.0], initial=np.inf))
-    return 2.0 * U * ((least if math.isfinite(least) else 0.0) + 16.0 * U * float(np.sum(sizes)))
-
-
-def _total(program: Program, t: Vector) -> tuple[float, float]:
-    """sum_i s_i t_i and a bound of its rounding error."""
-    if (equal := program.data.equal) is not None:
-        total, radius = exact_sum(t)
-        whole = equal * total
-        return whole, up(up(equal * radius) + 2.0 * U * abs(whole)) if total or radius else 0.0
-    return exact_sum(exact_products(program.weights, t))

@@ -70,10 +70,31 @@ def enclosed(
 ) -> Program:
     """The convex program of a non-convex one on its certified box; a convex one as it is.
 
-    `level` is the objective of a model, rounded up (default: that of the model without features).
-    `duals` are dual vectors per sample that tighten the box, one after the other. A pass over X
-    for each box, and one for the scores of all of them (in memory, one each). `wider` multiplies
-    the room for rounding.
+    It takes a pass over X for each box, and one for the scores of all `duals`.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    level : float, optional
+        The objective of a model, rounded up (default: that of the model without features).
+    duals : list of arrays, optional
+        Dual vectors per sample that tighten the box, one after the other.
+    wider : float, default 1
+        Multiplies the room for rounding.
+
+    Returns
+    -------
+    Program
+        Its objective is nowhere above the program's own, at any model of objective `level` or less.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+    >>> program = sb.Program(X, [1.0, 0.0, 1.0, 9.0], k=1, ridge=0.5, loss="truncated")
+    >>> convex = sb.bounds.enclosed(program)
+    >>> convex.loss.convex, convex.objective([0.5, 0.0]) <= program.objective([0.5, 0.0])
+    (True, True)
     """
     if program.loss.convex:
         return program
@@ -110,7 +131,35 @@ def _terms_at_zero(program: Program, most: int) -> tuple[Vector, Vector]:
 def tighter_box(
     program: Program, convex: Program, point: DualPoint, level: float, wider: float = 1.0
 ) -> Box:
-    """The present box, cut by what a dual point of its convex program proves."""
+    """The present box, cut by what a dual point of its convex program proves.
+
+    Parameters
+    ----------
+    program : Program
+        A program with a non-convex loss.
+    convex : Program
+        What `enclosed` made of it.
+    point : DualPoint
+        One of `convex`.
+    level : float
+        The objective of a model, rounded up.
+    wider : float, default 1
+        Multiplies the room for rounding.
+
+    Returns
+    -------
+    Box
+        For `Program.with_box`.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+    >>> program = sb.Program(X, [1.0, 0.0, 1.0, 9.0], k=1, ridge=0.5, loss="truncated")
+    >>> convex, level = sb.bounds.enclosed(program), sb.bounds.null_up(program)
+    >>> box = sb.bounds.tighter_box(program, convex, sb.relax(convex).point, level)
+    >>> bool(np.all(box.high - box.low <= convex.box.high - convex.box.low))
+    True
+    """
     assert convex.box is not None
     with np.errstate(over="ignore", invalid="ignore"):
         curvature, fixed = _curvature(program, point)

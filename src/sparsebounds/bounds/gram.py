@@ -30,10 +30,10 @@ from sparsebounds.bounds.dual import (
     charged_conjugate,
     floor,
     lowered,
-    repair,
 )
 from sparsebounds.bounds.lower import best_sum_up, gathered_up
 from sparsebounds.bounds.many import MORE, States
+from sparsebounds.bounds.repair import repair
 from sparsebounds.program import Program
 
 KEPT = 0.1

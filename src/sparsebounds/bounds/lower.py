@@ -32,10 +32,33 @@ from sparsebounds.program import Program
 def bound_at(
     program: Program, point: DualPoint, node: Node = ROOT, *, lagrangian: bool = False
 ) -> float:
-    """A proved lower bound over the supports of the node; inf where the node is empty.
+    """A proved lower bound over the supports of the node.
 
-    `lagrangian` asks for the value of the dual function itself, whose maximum is p**; in the
-    form l0 + ball the bound proved by counting features one by one can exceed it.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    point : DualPoint
+        What `dual_point` made of a dual vector.
+    node : Node, default ROOT
+        The supports.
+    lagrangian : bool, default False
+        Ask for the value of the dual function itself, whose maximum is p**; in the form l0 + ball
+        the bound proved by counting features one by one can exceed it.
+
+    Returns
+    -------
+    float
+        The bound; inf where the node is empty.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, program.F.gradient(np.zeros(3)))
+    >>> without = sb.bounds.Node(outside=np.array([0]))
+    >>> bounds = [sb.bounds.bound_at(program, point, node) for node in (sb.bounds.ROOT, without)]
+    >>> print([round(bound, 3) for bound in bounds])
+    [1.833, 2.111]
     """
     mandatory, chosen = node.masks(program)
     low, high = node.counts(program, int(np.count_nonzero(chosen)))
@@ -52,7 +75,27 @@ def bound_at(
 def claim_at(program: Program, wide: DualPoint, node: Node = ROOT) -> float:
     """What a certificate claims of a node: `bound_at`, less what another order of sums can take.
 
-    `wide` is the dual point as `widened` returns it.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    wide : DualPoint
+        As `widened` returns it.
+    node : Node, default ROOT
+        The supports.
+
+    Returns
+    -------
+    float
+        A little less than `bound_at`.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> point = sb.bounds.dual_point(program, -0.25 * program.y)
+    >>> claim = sb.bounds.claim_at(program, sb.bounds.widened(program, point))
+    >>> 0.0 < sb.bounds.bound_at(program, point) - claim < 1e-12
+    True
     """
     bound = bound_at(program, wide, node)
     if math.isinf(bound):

@@ -21,13 +21,28 @@ class Node:
     Only features the program leaves free are counted and may be listed. In the k forms the
     budget k applies on top of `high`. "Holds" means: may be nonzero and is counted (k) or
     charged (l0), so the supports of a node and of its two children are the same.
+
+    Parameters
+    ----------
+    inside, outside : array of int, default none
+        Features.
+    low : int, default 0
+        The fewest features of a support.
+    high : int or None, default None
+        The most; None: no limit but the program's own.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=2, ridge=1.0)
+    >>> node = sb.bounds.Node(inside=np.array([0]))
+    >>> node.counts(program, available=2)
+    (0, 1)
     """
 
     inside: Index = field(default_factory=_none)
     outside: Index = field(default_factory=_none)
     low: int = 0
     high: int | None = None
-    """None: no limit but the program's own."""
 
     def masks(self, program: Program) -> tuple[Mask, Mask]:
         """(mandatory, open): features taken whatever happens, and those left to choose."""

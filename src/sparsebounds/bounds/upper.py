@@ -52,9 +52,32 @@ def objective_up(
 ) -> float:
     """A float at least the exact objective at (w, b) on the program's own columns.
 
-    inf where the model breaks a constraint, checked exactly, or has an intercept that the
-    program does not. `columns` are program.matrix.columns(flatnonzero(w)) where they are at hand.
-    `wider` multiplies the room for rounding; at WIDER no order of summation finds more than this.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    w : array
+        Coefficients.
+    b : float, default 0
+        The intercept.
+    columns : array, optional
+        ``program.matrix.columns(flatnonzero(w))``, where they are at hand.
+    wider : float, default 1
+        Multiplies the room for rounding; at WIDER no order of summation finds more than this.
+
+    Returns
+    -------
+    float
+        Infinite where the model breaks a constraint, checked exactly, or has an intercept that
+        the program does not.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> print(f"{sb.bounds.objective_up(program, np.array([0.75, 0.0, 0.0])):.4f}")
+    1.9583
+    >>> sb.bounds.objective_up(program, np.array([0.75, 0.5, 0.0]))
+    inf
     """
     if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
@@ -118,7 +141,24 @@ def _predicted(
 
 @derived
 def null_up(program: Program) -> float:
-    """A float at least the objective of the best intercept-only (or zero) model."""
+    """A float at least the objective of the best intercept-only (or zero) model.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+
+    Returns
+    -------
+    float
+        `Program.null`, rounded up.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> print(f"{sb.bounds.null_up(program):.4f}", sb.bounds.null_up(program) >= 14 / 6)
+    2.3333 True
+    """
     return objective_up(program, np.zeros(program.m), program.null_intercept)
 
 

@@ -51,7 +51,20 @@ LARGEST_FILE = 1 << 28
 
 @dataclass(frozen=True)
 class Leaf:
-    """A set of supports and the position of the dual vector that bounds it."""
+    """A set of supports and the position of the dual vector that bounds it.
+
+    Attributes
+    ----------
+    node : Node
+        The supports.
+    dual : int
+        The place of the dual vector in the certificate's list.
+
+    Examples
+    --------
+    >>> sb.certificates.Leaf(sb.bounds.ROOT, 0).dual
+    0
+    """
 
     node: Node
     dual: int
@@ -59,44 +72,73 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Both bounds on the optimum of a sparse program, and what proves them."""
+    """Both bounds on the optimum of a sparse program, and what proves them.
+
+    Attributes
+    ----------
+    lower : float
+        No model that obeys the constraints has a smaller objective.
+    upper : float
+        The stored model has no larger objective.
+    problem : Problem
+        What was asked.
+    shape : tuple[int, int]
+        Rows and columns of X.
+    fingerprint : str
+        Identifies the data; see `Program.fingerprint`.
+    duals : tuple of array
+        Dual vectors per sample, t_i = a_i / p_i, inside the domain of the conjugate.
+    leaves : tuple of Leaf
+        Sets of supports that cover all, each with a dual vector.
+    support : array of int
+        The features of the stored model.
+    coef : array
+        The model's nonzeros, on the program's own (standardized, if asked) columns.
+    intercept : float
+        The model's intercept, on the same columns.
+    tree : Tree or None
+        The search tree that proves `lower`; None where `leaves` do.
+    made_by : dict
+        Versions of the software that made it.
+    boxes : tuple of array
+        Non-convex losses: dual vectors per sample that cut the box of the envelope, in order.
+        The first box follows from the data and `upper` (`bounds.enclosure`).
+    rows : RowTree or None
+        Truncated loss: the search tree over rows that proves `lower`, in the place of `leaves`.
+    table : dict or None
+        How the command line read the data from a table, so that `sparsebounds verify` reads it the
+        same way; no part of the proof.
+
+    See Also
+    --------
+    solve : Makes one with every solution.
+    certify : Makes one for a model of yours.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> certificate = sb.solve(data.X, data.y, k=3, ridge=0.1).certificate
+    >>> certificate.lower <= certificate.upper, certificate.shape
+    (True, (60, 20))
+    >>> certificate.verify(data.X, data.y).ok, certificate.verify(data.X, data.y + 1).ok
+    (True, False)
+    """
 
     lower: float
-    """No model that obeys the constraints has a smaller objective."""
-
     upper: float
-    """The stored model has no larger objective."""
-
     problem: Problem = field(repr=False)
     shape: tuple[int, int]
     fingerprint: str
-    """Identifies the data; see `Program.fingerprint`."""
-
     duals: tuple[Vector, ...] = field(repr=False)
-    """Dual vectors per sample, t_i = a_i / p_i, inside the domain of the conjugate."""
-
     leaves: tuple[Leaf, ...] = field(repr=False)
     support: Index
     coef: Vector
-    """The model's nonzeros, on the program's own (standardized, if asked) columns."""
-
     intercept: float
     tree: Tree | None = field(repr=False)
-    """The search tree that proves `lower`; None where `leaves` do."""
-
     made_by: Mapping[str, str] = field(repr=False)
     boxes: tuple[Vector, ...] = field(default=(), repr=False)
-    """Non-convex losses: dual vectors per sample that cut the box of the envelope, in order.
-
-    The first box follows from the data and `upper` (`bounds.enclosure`).
-    """
-
     rows: RowTree | None = field(default=None, repr=False)
-    """Truncated loss: the search tree over rows that proves `lower`, in the place of `leaves`."""
-
     table: Mapping[str, Any] | None = field(default=None, repr=False)
-    """How the command line read the data from a table, so that `sparsebounds verify` reads it the
-    same way; no part of the proof."""
 
     @classmethod
     def build(
@@ -153,14 +195,38 @@ class Certificate:
         return self.upper - self.lower
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one JSON file, whole or not at all."""
+        """Write one JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
         from sparsebounds.certificates.codec import encode
 
         write_atomically(path, encode(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = LARGEST_FILE) -> Certificate:
-        """Read a file that `save` wrote; anything else is a CertificateError."""
+        """Read a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        max_bytes : int
+            Larger files are refused unread.
+
+        Returns
+        -------
+        Certificate
+            What it states; `verify` says whether it holds.
+
+        Raises
+        ------
+        CertificateError
+            Where it is anything else.
+        """
         from sparsebounds.certificates.codec import decode
 
         size, data = Path(path).stat().st_size, bytearray()
@@ -188,7 +254,17 @@ class Certificate:
     ) -> Verdict:
         """Recompute both bounds from this certificate and the data alone.
 
-        `loss` is needed only for a loss that is not in the registry.
+        Parameters
+        ----------
+        X, y, sample_weight, offset : array
+            The data, as they were passed when it was made.
+        loss : Loss, optional
+            Needed only for a loss that is not in the registry.
+
+        Returns
+        -------
+        Verdict
+            Whether it holds, and a sentence.
         """
         from sparsebounds.certificates.verification import verify
 
@@ -212,7 +288,29 @@ class Certificate:
 
 
 def leaf_bound(program: Program, duals: Sequence[Vector], leaves: Sequence[Leaf]) -> float:
-    """The smallest bound of the leaves: one pass over X for each dual vector used."""
+    """The smallest bound of the leaves: one pass over X for each dual vector used.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    duals : list of arrays
+        Dual vectors per sample.
+    leaves : list of Leaf
+        Sets of supports with the places of their vectors.
+
+    Returns
+    -------
+    float
+        A lower bound on the optimum, where the leaves cover every support.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> leaf = sb.certificates.Leaf(sb.bounds.ROOT, 0)
+    >>> print(f"{sb.certificates.leaf_bound(program, [-0.75 * program.y], [leaf]):.3f}")
+    1.906
+    """
     points = _points(program, duals, leaves)
     return min(bound_at(program, points[leaf.dual], leaf.node) for leaf in leaves)
 
@@ -225,7 +323,23 @@ def leaf_claim(
 ) -> float:
     """What a certificate with these leaves may claim: no `leaf_bound` elsewhere is below it.
 
-    `points` are the dual points by the places of their vectors, where they are at hand.
+    Parameters
+    ----------
+    program, duals, leaves : as in `leaf_bound`
+    points : dict, optional
+        The dual points by the places of their vectors, where they are at hand.
+
+    Returns
+    -------
+    float
+        A little less than `leaf_bound`.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> leaf = sb.certificates.Leaf(sb.bounds.ROOT, 0)
+    >>> print(f"{sb.certificates.leaf_claim(program, [-0.75 * program.y], [leaf]):.3f}")
+    1.906
     """
     points = _points(program, duals, leaves) if points is None else points
     wide = {i: widened(program, points[i]) for i in {leaf.dual for leaf in leaves}}

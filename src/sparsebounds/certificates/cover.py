@@ -38,9 +38,28 @@ _Meeting = list[tuple[_Box, int]]
 
 
 def uncovered(nodes: Sequence[Node], free: int, most: int) -> str | None:
-    """None where every support of at most `most` of `free` features is in some node.
+    """Whether some support is in no node.
 
-    Otherwise a clause that says what is missing.
+    Parameters
+    ----------
+    nodes : list of Node
+        Sets of supports.
+    free : int
+        How many features there are to choose from.
+    most : int
+        How many of them a support may have.
+
+    Returns
+    -------
+    str or None
+        None where every such support is in some node; otherwise a clause that says what is missing.
+
+    Examples
+    --------
+    >>> node = sb.bounds.Node(inside=np.array([0]))
+    >>> sb.certificates.uncovered([node], free=3, most=2)
+    'supports of 0 features are in no leaf'
+    >>> sb.certificates.uncovered([node, sb.bounds.Node(outside=np.array([0]))], free=3, most=2)
     """
     boxes: _Meeting = []
     for node in nodes:

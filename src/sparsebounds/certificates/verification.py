@@ -30,23 +30,38 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a verification."""
+    """The outcome of a verification; true where the certificate holds.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether both claims hold.
+    lower : float
+        The lower bound recomputed here; NaN where a check failed before it.
+    upper : float
+        The model's objective recomputed here, rounded up; NaN likewise.
+    message : str
+        What was proved, or which check failed, in a sentence.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> certificate = sb.solve(data.X, data.y, k=3, ridge=1.0, exact=False).certificate
+    >>> certificate.verify(data.X[:, ::-1], data.y).message
+    'Refused: the data (X, y, weights or offset) are not those of the certificate.'
+    """
 
     ok: bool
     lower: float
-    """The lower bound recomputed here; NaN where a check failed before it."""
-
     upper: float
-    """The model's objective recomputed here, rounded up; NaN likewise."""
-
     message: str
-    """What was proved, or which check failed, in a sentence."""
 
     def __bool__(self) -> bool:
         return self.ok
 
 
 @one_thread()
+@np.errstate(all="ignore")  # of numbers from elsewhere: what is not finite proves nothing
 def verify(
     certificate: Certificate,
     X: Any,
@@ -56,7 +71,30 @@ def verify(
     *,
     loss: Loss | None = None,
 ) -> Verdict:
-    """Check the data, the cover, the model and both bounds, in that order."""
+    """Check the data, the cover, the model and both bounds, in that order.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The claims and their proof.
+    X, y, sample_weight, offset, loss : as in `Certificate.verify`
+
+    Returns
+    -------
+    Verdict
+        Whether it holds, and a sentence.
+
+    See Also
+    --------
+    Certificate.verify : The same as a method.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> certificate = sb.solve(data.X, data.y, k=3, ridge=1.0, exact=False).certificate
+    >>> bool(sb.certificates.verify(certificate, data.X, data.y))
+    True
+    """
     problem = certificate.problem
     parameters = dict(problem.loss_parameters)
     chosen = loss if loss is not None else _registered(problem.loss, parameters)

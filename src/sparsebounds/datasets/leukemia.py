@@ -48,30 +48,58 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class Leukemia:
-    """Expression levels X, classes y, and where they were read."""
+    """Expression levels of genes and the classes of patients.
+
+    Attributes
+    ----------
+    X : array
+        72 x 3571, by patient and gene.
+    y : array
+        -1: ALL, +1: AML.
+    class_names : tuple[str, str]
+        What -1 and +1 stand for.
+    feature_names : tuple of str or None
+        One per gene; None where the copy has none.
+    source : str
+        The file they were read from.
+
+    Examples
+    --------
+    >>> sb.datasets.load_leukemia().class_names  # doctest: +SKIP
+    ('ALL', 'AML')
+    """
 
     X: Vector = field(repr=False)
-    """72 x 3571, by patient and gene."""
-
     y: Vector = field(repr=False)
-    """-1: ALL, +1: AML."""
-
     class_names: tuple[str, str]
     feature_names: tuple[str, ...] | None = field(repr=False)
-    """The probes; None where the source does not name them (the public copy does not)."""
-
     source: str
 
 
 def load_leukemia(path: str | os.PathLike[str] | None = None, *, download: bool = True) -> Leukemia:
-    """The leukemia data.
+    """The leukemia data of Golub et al. (1999): 72 patients, 3571 genes, two classes.
 
     Parameters
     ----------
     path : str or path, optional
         A file of your own: .npz with arrays X and y, or the .RData file of the public copy.
-    download : bool
+    download : bool, default True
         Whether to fetch the public copy where neither SPARSEBOUNDS_DATA nor the cache has one.
+
+    Returns
+    -------
+    Leukemia
+        The data, held to a checksum whatever their source.
+
+    Raises
+    ------
+    ValueError
+        Where there is no copy, or one with other numbers; the sentence says how to get one.
+
+    Examples
+    --------
+    >>> sb.datasets.load_leukemia().X.shape  # doctest: +SKIP
+    (72, 3571)
     """
     if path is not None:
         return _read(Path(path))
@@ -82,7 +110,7 @@ def load_leukemia(path: str | os.PathLike[str] | None = None, *, download: bool 
     if cached.exists():
         return _read(cached, f"Delete {cached}, so that the data are downloaded again.")
     if not download:
-        raise InputError(f"The leukemia data are not on this machine. {REMEDY}")
+        raise InputError(f"The leukemia data are not on this machine, and download=False. {REMEDY}")
     found = _leukemia(_fetched(URL), URL, REMEDY)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=found.X, y=found.y)

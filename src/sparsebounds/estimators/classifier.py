@@ -100,7 +100,10 @@ class ClassifierPredictions(ClassifierMixin):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        """A column of probabilities for each class.
+
+        Of more than two, that this one alone is told from the rest, given that one is.
+        """
         return self._predicted(X, lambda z: np.exp(log_chances(z)))
 
     def _class_weights(self, codes: Index, weights: Vector) -> Vector:
@@ -122,31 +125,44 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact
-        As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
-        standardized columns.
-    loss : "logistic", "squared_hinge" or a two-class `sparsebounds.losses.Loss`
-        Probabilities come with the logistic loss only. "ramp" and "sigmoid" are not convex: no
-        outlier costs more than 1, and the certified gaps are wide.
-    class_weight : dict or "balanced", optional
-        Factors of the sample weights, by label. "balanced" gives all classes the same total.
+    k, l0, ball, fit_intercept, standardize, positive, always, never : as in `SparseRegressor`
+    groups, tol, exact : as in `SparseRegressor`
+    ridge : as in `SparseRegressor`
+        "auto" is 1/(4 sqrt(n)) for the logistic loss on standardized columns.
+    loss : str or a two-class Loss, default "logistic"
+        Or "squared_hinge"; probabilities come with the logistic loss only. "ramp" and "sigmoid" are
+        not convex: no outlier costs more than 1, and the certified gaps are wide.
     time_limit : float, optional
         Seconds for the whole fit, shared evenly by the classes.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights, by label. "balanced" gives all classes the same total.
 
     Attributes
     ----------
-    classes_
+    classes_ : array
         The labels, sorted.
-    coef_, intercept_
+    coef_, intercept_ : array
         In the units of X, of shapes (1, m) and (1,), or a row per class.
     upper_, lower_, gap_ : float, or an array with one per class
         As in `SparseRegressor`, for the coded response.
     status_ : str
         "optimal" where every gap is proved to be at most tol, else "bounded".
-    certificate_, solution_
-        One of each, or a list with one per class. With two classes `certificate_.verify(X, y,
-        sample_weight)` checks the proof on the training data; with more, certificate c is about
-        `y == classes_[c]`. The weights are those after `class_weight`.
-    ridge_, n_iter_, n_features_in_, feature_names_in_
-        As in `SparseRegressor`.
+    certificate_, solution_ : one of each, or a list with one per class
+        With two classes ``certificate_.verify(X, y, sample_weight)`` checks the proof on the
+        training data; with more, certificate c is about ``y == classes_[c]``. The weights are those
+        after `class_weight`.
+    ridge_, n_iter_, n_features_in_, feature_names_in_ : as in `SparseRegressor`
+
+    See Also
+    --------
+    SparseClassifierCV : Chooses k and the ridge.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(100, 20, nonzeros=3, classes=True)
+    >>> model = sb.SparseClassifier(k=3).fit(data.X, data.y)
+    >>> model.get_support(indices=True).tolist(), model.status_
+    ([0, 9, 19], 'optimal')
+    >>> model.predict_proba(data.X[:2]).round(2).tolist()
+    [[0.56, 0.44], [0.26, 0.74]]
     """

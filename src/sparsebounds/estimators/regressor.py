@@ -80,65 +80,85 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
     ----------
     k : int, default 10
         The largest number of features used. More than there are columns means all of them.
-    l0 : float or one number per feature, optional
-        A price for each feature in place of k, which is then left at its default or None.
-    ridge : "auto", float or one number per feature
-        Adds ridge/2 w^2. "auto": curvature of the loss * mean square of a column / sqrt(n), which
-        is 1/sqrt(n) for the squared loss on standardized columns whatever the units of y; n is
-        the sum of the sample weights. It shrinks a coefficient by about one standard error.
-        Larger values shrink more and narrow the certified gap.
     ball : float, optional
-        The constraint |w|^2 <= ball in place of the ridge.
-    loss : "squared", "huber", "poisson" or a `sparsebounds.losses.Loss`
-        Huber's delta is in the units of y; Poisson predicts exp(linear predictor). Non-convex
-        losses, such as "truncated" and "tukey", are robust: see `c`.
-    c : float or "auto", optional
-        The scale of a robust loss, in the units of y: what the truncated loss leaves out has a
-        residual of c or more. "auto": the loss's default times a robust estimate of the noise
-        about models of this size, which up to 40% of wrong responses do not spoil
-        (`sparsebounds.noise_scale`). By default as the loss has it.
-    fit_intercept : bool
-    standardize : bool
+        The most that sum w_i^2 may be, in place of the ridge.
+    loss : str or Loss, default "squared"
+        Or "huber", whose delta is in the units of y, or "poisson", which predicts exp(linear
+        predictor). Non-convex losses, such as "truncated" and "tukey", are robust: see `c`.
+    fit_intercept : bool, default True
+        Whether there is an intercept, which has no penalty.
+    standardize : bool, default True
         Pose the problem on columns of mean 0 and variance 1, so that units do not matter.
-    positive : bool or mask
+    positive : bool or mask, default False
         Ask for coefficients >= 0.
     always, never : indices or names, optional
         Features in every model (not counted in k, free of l0) and in none.
     groups : labels, lists or a mapping, optional
-        Features that are in a model together or not at all, as `sparsebounds.solve` takes them.
-    tol : float
+        Features that are in a model together or not at all, as `solve` takes them.
+    tol : float, default 1e-4
         The relative gap up to which a model is called optimal.
-    exact : bool or "auto"
+    exact : bool or "auto", default "auto"
         Search until that is proved (branch and bound; set a `time_limit`), not at all, or for a
         bounded amount of work.
     time_limit : float, optional
         Seconds. What is found by then comes with valid bounds.
+    l0 : float or one number per feature, optional
+        A price for each feature in place of k, which is then left at its default or None.
+    ridge : "auto", float or one number per feature, default "auto"
+        Adds ridge/2 w^2. "auto": curvature of the loss * mean square of a column / sqrt(n), which
+        is 1/sqrt(n) for the squared loss on standardized columns whatever the units of y; n is
+        the sum of the sample weights. It shrinks a coefficient by about one standard error.
+        Larger values shrink more and narrow the certified gap.
+    c : float or "auto", optional
+        The scale of a robust loss, in the units of y: what the truncated loss leaves out has a
+        residual of c or more. "auto": the loss's default times `noise_scale` for models of this
+        size, which up to 40% of wrong responses do not spoil. By default as the loss has it.
 
     Attributes
     ----------
-    coef_, intercept_
-        The model in the units of X and y.
+    coef_ : array
+        The coefficients, in the units of X and y.
+    intercept_ : float
+        The intercept.
     upper_, lower_ : float
         The model's objective, and a proved bound: no model that obeys the constraints has a
         smaller one. The objective is the weighted mean of the loss, plus ridge and prices, with
         w the coefficients on the standardized columns (where `standardize`).
     gap_ : float
-        (upper_ - lower_) / |upper_|.
+        ``(upper_ - lower_) / |upper_|``.
     status_ : str
-        "optimal" where gap_ <= tol is proved, else "bounded".
+        "optimal" where ``gap_ <= tol`` is proved, else "bounded".
     certificate_ : Certificate
-        The proof; `certificate_.verify(X, y, sample_weight)` checks it on the training data.
+        The proof; ``certificate_.verify(X, y, sample_weight)`` checks it on the training data.
     solution_ : Solution
-        All that `sparsebounds.solve` returned.
+        All that `solve` returned.
     outliers_ : Outliers
         Truncated loss: the rows proved to be outliers, or inliers, of every best model.
     c_ : float
         The c used; None where the loss has none.
-    ridge_
+    ridge_ : float or array
         The ridge used; None with a ball.
     n_iter_ : int
         Newton steps.
-    n_features_in_, feature_names_in_
+    n_features_in_ : int
+        Columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, where they have any.
+
+    See Also
+    --------
+    SparseRegressorCV : Chooses k and the ridge.
+    SparseClassifier : The same for classes.
+    solve : The function behind it.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> model = sb.SparseRegressor(k=3).fit(data.X, data.y)
+    >>> model.get_support(indices=True).tolist(), model.status_
+    ([0, 9, 19], 'optimal')
+    >>> print(f"{model.score(data.X, data.y):.2f}")
+    0.83
     """
 
     _: KW_ONLY
@@ -148,13 +168,13 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         """The loss with the c that was asked for; "auto" by the noise about models of this size."""
 
         def posed(like: Loss) -> Program:
-            ridge = self._ridge_for(X, y, weights, like)
-            asked = self._problem(Squared()) | {"k": self._size(), "l0": self.l0, "ridge": ridge}
+            asked = self._problem(like) | {"k": self._size(), "l0": self.l0, "ridge": self.ridge}
             del asked["tol"]
-            return Program(X, y, sample_weight=weights, **asked)
+            # The ridge's own rule gives less for a bounded loss, and shrinking is no noise.
+            asked["ridge"] = Program(X, y, sample_weight=weights, **asked).ridge
+            return Program(X, y, sample_weight=weights, **asked | {"loss": Squared()})
 
         first = scaled_loss(loss, self.c, lambda: posed(Squared()))
-        # The ridge's own rule gives less for a bounded loss, and shrinking is no noise.
         return scaled_loss(loss, self.c, lambda: posed(first))
 
     @property

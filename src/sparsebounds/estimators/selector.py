@@ -28,22 +28,26 @@ class SparseSelector(SelectorMixin, SparseEstimator):
 
     Parameters
     ----------
-    loss : "squared", "huber", "poisson", "logistic", "squared_hinge" or a `Loss`
-        The last two select for a classifier. With more than two classes the columns kept are
-        those of any class against the rest, each with at most k.
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact,
-    time_limit
-        As in `SparseRegressor`.
+    k, l0, ridge, ball, fit_intercept, standardize, positive : as in `SparseRegressor`
+    loss : str or Loss, default "squared"
+        "logistic" and "squared_hinge" select for a classifier. With more than two classes the
+        columns kept are those of any class against the rest, each with at most k.
+    always, never, groups, tol, exact, time_limit : as in `SparseRegressor`
 
     Attributes
     ----------
-    estimator_
-        The fitted `SparseRegressor` or `SparseClassifier`, with its predictions.
+    estimator_ : SparseRegressor or SparseClassifier
+        The fitted model, with its predictions.
     support_ : mask
         The columns kept. `get_support(indices=True)` gives their positions.
-    upper_, lower_, gap_, status_, certificate_, solution_, ridge_, n_iter_
-        Those of `estimator_`.
-    n_features_in_, feature_names_in_
+    upper_, lower_, gap_, status_, certificate_, solution_, ridge_, n_iter_ : as in ``estimator_``
+    n_features_in_, feature_names_in_ : as in `SparseRegressor`
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> sb.SparseSelector(k=3).fit_transform(data.X, data.y).shape
+    (60, 3)
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -23,37 +23,63 @@ MOST_NAMES = 60
 class NearOptimal:
     """Supports in order of value, best first, and what is proved about the list.
 
-    "Within eps" means: the objective is at most optimum + eps max(|optimum|, |null|), null the
+    "Within eps" means: the objective is at most ``optimum + eps max(|optimum|, |null|)``, null the
     objective of the best model without features.
+
+    Attributes
+    ----------
+    eps : float
+        How near was asked for.
+    supports : tuple of tuple[int, ...]
+        The features with a nonzero coefficient, one tuple per model.
+    values : array
+        The objective of each model, rounded up.
+    coefficients : tuple of array
+        For each support its coefficients, in the user's units.
+    intercepts : array
+        One per model.
+    lower : float
+        No model that obeys the constraints has a smaller objective.
+    upper : float
+        The best objective found.
+    complete : bool
+        Whether it is proved that no support within eps is missing.
+    complete_to : float
+        No support within this is missing: eps, or less (NaN: nothing is proved).
+    message : str
+        What is proved about the list, in a sentence.
+    m : int
+        The number of features of the problem.
+    nodes : int
+        Nodes of the search.
+    seconds : float
+        Wall time.
+    feature_names : tuple of str or None
+        One per column; None where they have no names.
+
+    See Also
+    --------
+    near_optimal : Makes it.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> near = sb.near_optimal(sb.Program(data.X, data.y, k=3, ridge=0.1), 0.2)
+    >>> near.complete, near.core.tolist()
+    (True, [19])
     """
 
     eps: float
     supports: tuple[tuple[int, ...], ...] = field(repr=False)
-    """The features with a nonzero coefficient, one tuple per model."""
-
     values: Vector = field(repr=False)
-    """The objective of each model, rounded up."""
-
     coefficients: tuple[Vector, ...] = field(repr=False)
-    """For each support its coefficients, in the user's units."""
-
     intercepts: Vector = field(repr=False)
     lower: float
-    """No model that obeys the constraints has a smaller objective."""
-
     upper: float
-    """The best objective found."""
-
     complete: bool
-    """Whether it is proved that no support within eps is missing."""
-
     complete_to: float
-    """No support within this is missing: eps, or less (NaN: nothing is proved)."""
-
     message: str
     m: int
-    """The number of features of the problem."""
-
     nodes: int
     seconds: float
     feature_names: tuple[str, ...] | None = field(repr=False)

@@ -69,12 +69,48 @@ def near_optimal(
     node_limit: int | None = None,
     callback: Callable[[Progress | NearProgress], None] | None = None,
 ) -> NearOptimal:
-    """Every support whose best objective is at most optimum + eps max(|optimum|, |null|).
+    """Every support whose best objective is within eps of the optimum.
 
-    `tol` is the relative accuracy of that comparison: all supports within eps are listed, some
-    within eps + tol may be. With eps=0 these are the best supports, ties included. The search
-    ends early at more than `max_supports` supports, after `time_limit` seconds, `node_limit`
-    nodes or Ctrl-C; then `complete` is False, and `complete_to` and `message` say what is proved.
+    Parameters
+    ----------
+    program : Program
+        The sparse program, of a convex loss.
+    eps : float
+        How near, relative to the objective; 0 asks for the best supports, ties included.
+    max_supports : int, default 1000
+        The search ends early at more than so many.
+    tol : float, default 1e-9
+        The relative accuracy of the comparison: all supports within eps are listed, some within
+        eps + tol may be.
+    time_limit : float, optional
+        Seconds after which the search ends.
+    node_limit : int, optional
+        Nodes after which it ends.
+    callback : callable, optional
+        Called with the progress of the relaxation and of the search.
+
+    Returns
+    -------
+    NearOptimal
+        The supports, best first. After a limit or Ctrl-C `complete` is False; `complete_to` and
+        `message` then say what is proved.
+
+    Raises
+    ------
+    ValueError
+        Where the loss is not convex, or an argument makes no sense.
+
+    Notes
+    -----
+    A support is within eps where its best objective is at most
+    ``optimum + eps max(|optimum|, |null|)``.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> near = sb.near_optimal(sb.Program(data.X, data.y, k=3, ridge=0.1), 0.2)
+    >>> near.supports
+    ((0, 9, 19), (1, 9, 19), (0, 10, 19), (0, 1, 19), (0, 8, 19))
     """
     check_program(program)
     program.require_convex("near_optimal")

@@ -78,8 +78,8 @@ class RowSearch:
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
-        self.strict = False
-        """Whether what is decided must hold for every best model."""
+        self.interrupted = self.strict = False
+        """`strict`: whether what is decided must hold for every best model."""
 
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
@@ -167,7 +167,7 @@ class RowSearch:
                     report(self.progress())
             self._note_rows()
         except KeyboardInterrupt:
-            pass
+            self.interrupted = True
 
     def _decide(self) -> bool:
         """Decide in every open node what all its best models share; whether that was anything."""

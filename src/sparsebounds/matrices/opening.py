@@ -44,14 +44,40 @@ def open_matrix(
 ) -> Matrix:
     """The matrix in a file, for the place of X anywhere; it is read by blocks, never as a whole.
 
-    `source` is a path (.npy; a Zarr folder; .h5 or .hdf5; .parquet, a column a feature) or an
-    array that is open already: numpy.memmap, zarr.Array, h5py.Dataset. `dataset` names the array
-    inside an HDF5 file or a Zarr group. `memory` is what the matrix may hold at a time, in bytes
-    or as "500 MB": blocks, and columns that are kept. What a solver computes comes on top.
+    Parameters
+    ----------
+    source : path or array
+        A file (.npy; a Zarr folder; .h5 or .hdf5; .parquet, one column per feature) or an array
+        that is open already: numpy.memmap, zarr.Array, h5py.Dataset.
+    memory : int or str, default "1 GiB"
+        What the matrix may hold at a time, in bytes or as "500 MB": blocks, and columns that are
+        kept. What a solver computes comes on top.
+    dataset : str, optional
+        The array inside an HDF5 file or a Zarr group.
+    on : str, optional
+        Where the work is done. "cuda" (or "cuda:1", ...): the file is read once, through blocks,
+        into the memory of that device. "dask": blocks are read by the workers of Dask, on a cluster
+        if a client of one is in use; the path is to mean the same file to all of them.
 
-    `on` moves the work elsewhere. "cuda" (or "cuda:1", ...): the file is read once, through blocks,
-    into the memory of that device. "dask": blocks are read by the workers of Dask, on a cluster if
-    a client of one is in use; the path is to mean the same file to all of them.
+    Returns
+    -------
+    Matrix
+        To pass in the place of X.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where `source` is no matrix of numbers, or `on` is not there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(pathlib.Path(folder, "X.npy"), data.X)
+    ...     X = sb.open_matrix(pathlib.Path(folder, "X.npy"), memory="10 MB")
+    ...     print(sb.solve(X, data.y, k=3, ridge=0.1).support)
+    [ 0  9 19]
     """
     limit = byte_count("memory", memory)
     if isinstance(source, Matrix):

@@ -68,6 +68,17 @@ def progress() -> Iterator[None]:
     """Show how far each pass over X is, in a `with` block; nothing where there is no terminal.
 
     The bar shows which pass it is, the bytes read and their number per second.
+
+    Yields
+    ------
+    None
+        The block runs meanwhile.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> with sb.progress():
+    ...     solution = sb.solve(data.X, data.y, k=3, ridge=0.1)
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn

@@ -66,12 +66,12 @@ class LocalSearch(Search):
                 self.improve(self.support(model), enough)
         return self.incumbent
 
-    def refined(self, relaxed: Relaxation) -> Model:
-        """The best model once another relaxed point was a start as well."""
+    def refined(self, w: Vector, b: float) -> Model:
+        """The best model once another point was a start as well."""
         with self._until(-np.inf) as enough:
             if not enough():
-                self._widen(np.flatnonzero(relaxed.w))
-                self.reweighted(self.image(relaxed.w, relaxed.b), enough)
+                self._widen(np.flatnonzero(w))
+                self.reweighted(self.image(w, b), enough)
         return self.incumbent
 
     def reweighted(self, z: Vector, stop: Callable[[], bool]) -> Model:

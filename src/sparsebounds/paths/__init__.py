@@ -8,6 +8,7 @@ from sparsebounds.paths.call import path_around as path_around
 from sparsebounds.paths.call import path_at as path_at
 from sparsebounds.paths.call import plain_path as plain_path
 from sparsebounds.paths.call import prices as prices
+from sparsebounds.paths.course import PathProgress
 from sparsebounds.paths.plot import AXES as AXES
 from sparsebounds.paths.plot import MEMBERS as MEMBERS
 from sparsebounds.paths.plot import MOST_NAMES as MOST_NAMES
@@ -20,6 +21,5 @@ from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.result import changes as changes
 from sparsebounds.paths.result import printed as printed
 from sparsebounds.paths.solution import solution_at as solution_at
-from sparsebounds.paths.walk import PathProgress
 
 __all__ = ["Path", "PathPoint", "PathProgress", "path", "path_of"]

@@ -14,8 +14,10 @@ from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
+from sparsebounds.paths.course import Callback, Course
+from sparsebounds.paths.nonconvex import NonConvexWalk
 from sparsebounds.paths.result import Path, PathPoint
-from sparsebounds.paths.walk import Callback, Walk
+from sparsebounds.paths.walk import Walk
 from sparsebounds.program import Program
 
 SIZES, PRICES, DECADE = 10, 9, 10.0
@@ -44,20 +46,68 @@ def path(
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
 
-    Parameters are those of `solve`, with a grid in place of `k` or `l0`: `ks` is walked through
-    upwards, `l0s` downwards. `stop` ends the path where it is proved that the rest of the grid has
-    nothing better by more than `stop` max(|objective|, |null|). `exact` searches at every point,
-    for at most `node_limit` nodes each ("auto": for a bounded amount of work). After `time_limit`
-    seconds in all, or Ctrl-C, the points done are returned; `callback` is called as in `solve`, and
-    with a `PathProgress` per point.
-    `checkpoint` is a file that the path is saved to after its points, and taken up from where it
-    exists: the answer is that of a path that was never stopped.
+    After Ctrl-C the points done are returned.
+
+    Parameters
+    ----------
+    ks : list of int, optional
+        Budgets, walked through upwards. Pass `ks` or `l0s`.
+    l0s : list of float, optional
+        Prices per feature, walked through downwards.
+    tol : float, default 1e-4
+        The relative gap up to which a model counts as optimal.
+    stop : float, optional
+        End the path where it is proved that the rest of the grid has nothing better by more than
+        ``stop max(|objective|, |null|)``.
+    exact : bool or "auto", default False
+        Whether to search at every point ("auto": for a bounded amount of work).
+    time_limit : float, optional
+        Seconds in all, after which the points done are returned.
+    node_limit : int, optional
+        The most nodes of the search at each point.
+    checkpoint : path, optional
+        A file that the path is saved to after its points, and taken up from where it exists: the
+        answer is that of a path that was never stopped.
+    callback : callable, optional
+        Called as in `solve`, and with a `PathProgress` per point.
+
+    Returns
+    -------
+    Path
+        A sequence of points, each with a model, both bounds and a certificate.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where an argument makes no sense, in a sentence that says what to pass instead.
+
+    See Also
+    --------
+    solve : One point alone.
+    SparseRegressorCV : Chooses a point by cross-validation.
+
+    Notes
+    -----
+    Every relaxation's dual vector a bounds all budgets at once, ``k -> -F*(a) - R_k(a)``, and each
+    point has the best of all of these.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> path = sb.path(data.X, data.y, ks=[1, 2, 3], ridge=0.1)
+    >>> for point in path:
+    ...     print(point.k, point.support, f"{point.lower:.2f} {point.upper:.2f}", point.status)
+    1 [1] 0.90 1.08 bounded
+    2 [ 0 19] 0.60 0.78 bounded
+    3 [ 0  9 19] 0.38 0.38 optimal
     """
     deadline = Deadline.of(time_limit)
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     first: dict[str, Any] = {"k": grid[0]} if l0s is None else {"l0": grid[0]}
     program = Program(X, y, **first, **problem)
-    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+    given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
+    kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
+    return kind(*given).run()
 
 
 @one_thread()
@@ -77,7 +127,9 @@ def path_of(
     """`path` for a program that is already posed; its own k or l0 does not matter."""
     deadline = Deadline.of(time_limit)
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
-    return Walk(program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint).run()
+    given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
+    kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
+    return kind(*given).run()
 
 
 @one_thread()

@@ -18,48 +18,46 @@ from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Row
-from sparsebounds.solving import Solution, proved
+from sparsebounds.solving import Outliers, Solution, proved
 
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """One model of a path, both bounds on the best possible there, and the certificate."""
+    """One model of a path, both bounds on the best possible there, and the certificate.
+
+    Attributes
+    ----------
+    k : int or None
+        The budget, in a path of budgets.
+    l0 : float or None
+        The price, in a path of prices.
+    values : array
+        The coefficients of the support, in the user's units.
+    fixed_in : array of int
+        Features proved to be in every best model at this point.
+    nodes : int
+        Nodes of the exact search; 0 where there was none.
+    seconds : float
+        Wall time.
+    support, intercept, upper, lower, rel_gap, null_gap, status : as in `Solution`
+    certificate, outliers : as in `Solution`
+    """
 
     k: int | None
-    """The budget, in a path of budgets."""
-
     l0: float | None
-    """The price, in a path of prices."""
-
     support: Index
-    """Where coef is not zero."""
-
     values: Vector = field(repr=False)
-    """The coefficients of the support, in the user's units."""
-
     intercept: float
     upper: float
-    """The model's objective, rounded up."""
-
     lower: float
-    """No model that obeys the constraints has a smaller objective."""
-
     rel_gap: float
-    """(upper - lower) / |upper|; see `Program.size`."""
-
     status: Literal["optimal", "bounded"]
-    """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
-
     fixed_in: Index = field(repr=False)
-    """Features proved to be in every best model at this point."""
-
     certificate: Certificate = field(repr=False)
     nodes: int = field(repr=False)
-    """Nodes of the exact search; 0 where there was none."""
-
     seconds: float = field(repr=False)
     null_gap: float = field(default=math.nan, repr=False)
-    """(upper - lower) / |null|, null the objective of the best model without features."""
+    outliers: Outliers | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:
@@ -72,6 +70,7 @@ class PathPoint:
             values=row.values,
             intercept=row.intercept,
             fixed_in=row.fixed_in,
+            outliers=row.outliers,
             nodes=row.nodes,
             seconds=row.seconds,
             **proved(program, certificate, tol),
@@ -101,28 +100,58 @@ CertifiedPoint = Solution | PathPoint
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path(Sequence[PathPoint]):
-    """The points of a path: budgets ascending, or prices descending."""
+    """The points of a path, a sequence: budgets ascending, or prices descending.
+
+    Attributes
+    ----------
+    points : tuple of PathPoint
+        The points, also by `path[i]`.
+    kind : {"k", "l0"}
+        What the grid is of.
+    feature_names : tuple of str or None
+        One per column; None where they have no names.
+    null : float
+        The objective of the best model without features.
+    problem : str
+        Data, loss and size of w, in words.
+    message : str
+        Why it ended, in a sentence.
+    complete : bool
+        Whether every point of the grid was done.
+    full_passes : float
+        Passes over X.
+    newton_steps : int
+        Newton steps of all relaxations.
+    seconds : float
+        Wall time.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+
+    See Also
+    --------
+    path : Makes it.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> path = sb.path(data.X, data.y, ks=range(4), ridge=0.1)
+    >>> path.at(2).support.tolist(), len(path), path.complete
+    ([0, 19], 4, True)
+    >>> bool(np.all(path.lower <= path.upper))
+    True
+    """
 
     points: tuple[PathPoint, ...]
     kind: Literal["k", "l0"]
     feature_names: tuple[str, ...] | None
     null: float
-    """The objective of the best model without features."""
-
     problem: str
-    """Data, loss and size of w, in words."""
-
     message: str
-    """Why it ended, in a sentence."""
-
     complete: bool
-    """Whether every point of the grid was done."""
-
     full_passes: float
     newton_steps: int
     seconds: float
     interrupted: bool = False
-    """Whether Ctrl-C ended it."""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -135,7 +164,23 @@ class Path(Sequence[PathPoint]):
         return self.points[place]
 
     def at(self, value: float) -> PathPoint:
-        """The point of a budget k, or of a price l0."""
+        """The point of a budget k, or of a price l0.
+
+        Parameters
+        ----------
+        value : float
+            One of the grid.
+
+        Returns
+        -------
+        PathPoint
+            The point.
+
+        Raises
+        ------
+        ValueError
+            Where the path has no such point.
+        """
         for point in self.points:
             if point.place == value:
                 return point
@@ -185,7 +230,18 @@ class Path(Sequence[PathPoint]):
     def verify(
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
     ) -> tuple[Verdict, ...]:
-        """Recompute all bounds from the certificates and the data alone, one verdict a point."""
+        """Recompute all bounds from the certificates and the data alone.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset : array
+            The data, as they were passed to `path`.
+
+        Returns
+        -------
+        tuple of Verdict
+            One per point.
+        """
         return tuple(point.certificate.verify(X, y, sample_weight, offset) for point in self.points)
 
     def label(self, feature: int) -> str:
@@ -211,7 +267,15 @@ class Path(Sequence[PathPoint]):
     def plot(self, axes: Any = None) -> Any:
         """The objective with its certified band, the coefficients and the support along the path.
 
-        `axes` are three of matplotlib's, one below the other; returns them.
+        Parameters
+        ----------
+        axes : three axes of matplotlib, optional
+            Where to draw, one below the other.
+
+        Returns
+        -------
+        array
+            The axes.
         """
         from sparsebounds.paths.plot import draw
 

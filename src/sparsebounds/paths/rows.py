@@ -14,6 +14,7 @@ from sparsebounds.bounds import WIDER, objective_up, one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.models import Model, as_returned
 from sparsebounds.program import Program
+from sparsebounds.solving import Outliers
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Row:
     fixed_in: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     nodes: int = 0
     seconds: float = 0.0
+    outliers: Outliers | None = None
 
     @classmethod
     def of(

@@ -44,13 +44,37 @@ def primalize(
     Parameters
     ----------
     program : Program
+        The sparse program.
     relaxed : Relaxation
         What `relax` returned for it; it need not be solved to high accuracy.
-    draws : int
+    draws : int, default 20
         Random objectives of the paper's linear program, for `values`; 0 to leave it out. It is not
         solved where the answer is known to be unique.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default 0
         Seeds the objectives.
+
+    Returns
+    -------
+    Primalization
+        The point, its objective, and by which argument it is a vertex.
+
+    See Also
+    --------
+    gap_bounds : What is promised, before and after the fact.
+
+    Notes
+    -----
+    For a relaxed point of value t and tied columns of rank r, the k forms give an objective of at
+    most t with k + r - 1 nonzeros (k where nothing is tied), the l0 forms one of at most t + l0 r.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_low_rank(60, 20, rank=3)
+    >>> program = sb.Program(data.X, data.y, k=4, ball=20.0)
+    >>> relaxed = sb.relax(program)
+    >>> primal = sb.primalize(program, relaxed)
+    >>> primal.value <= relaxed.value * (1 + 1e-9), primal.n_nonzero
+    (True, 5)
     """
     convex = check_pair(program, relaxed)
     draws = check.whole_number("draws", draws)

@@ -18,58 +18,65 @@ from sparsebounds.ranks.basis import Method
 
 @dataclass(frozen=True)
 class RankRow:
-    """What rank r tells about the optimum p(X) of the program on the full X."""
+    """What rank r tells about the optimum p(X) of the program on the full X.
+
+    Attributes
+    ----------
+    rank : int
+        r.
+    explained : float
+        The share of the variance of X (centred where there is an intercept) that X_r keeps.
+    stated_lower : float
+        The paper's p**(X_r) - zeta_r: valid.
+    stated_upper : float
+        The paper's upper bound as printed, which is NOT valid: OPT + zeta (l0 + ball) or p**(X_r) +
+        zeta (k + ball).
+    lower : float
+        Proved: the bound with the full X at the dual vectors of X_r.
+    upper : float
+        Attained: the best model found at this rank that obeys the program's constraints.
+    primalized : float
+        The objective on the full X of the point primalized on X_r; in the k forms it may have more
+        than k nonzeros, and is then no upper bound.
+    n_nonzero : int
+        Its nonzeros.
+    sharp_lower : float
+        stated_lower with zeta_r taken over as many entries as the support has: valid.
+    zeta_r : float
+        ``sqrt(ball) |dX^T a_r|``, a_r the dual vector of X_r.
+    zeta : float
+        ``sqrt(ball) |dX^T a|``, a the dual vector of X.
+    relaxed : float
+        p**(X_r), up to the tolerance from above.
+    opt : float
+        The paper's OPT: the primalized point's objective on X_r.
+    opt_std : float
+        Its standard deviation over the random objectives; NaN without `draws`.
+    purified : float
+        The objective of the point purified against the r leading directions of the full X's ties.
+    purified_bound : float
+        What the theory promises for it, at the exact optimum of the relaxation.
+    purified_nonzero : float
+        Its nonzeros.
+    """
 
     rank: int
     explained: float
-    """The share of the variance of X (centred where there is an intercept) that X_r keeps."""
-
     stated_lower: float
-    """The paper's p**(X_r) - zeta_r: valid."""
-
     stated_upper: float
-    """The paper's upper bound as printed, which is NOT valid: OPT + zeta (l0 + ball) or p**(X_r) +
-    zeta (k + ball)."""
-
     lower: float
-    """Proved: the bound with the full X at the dual vectors of X_r."""
-
     upper: float
-    """Attained: the best model found at this rank that obeys the program's constraints."""
-
     primalized: float
-    """The objective on the full X of the point primalized on X_r; in the k forms it may have more
-    than k nonzeros, and is then no upper bound."""
-
     n_nonzero: int
-    """Its nonzeros."""
-
     sharp_lower: float
-    """stated_lower with zeta_r taken over as many entries as the support has: valid."""
-
     zeta_r: float
-    """sqrt(ball) |dX^T a_r|, a_r the dual vector of X_r."""
-
     zeta: float
-    """sqrt(ball) |dX^T a|, a the dual vector of X."""
-
     relaxed: float
-    """p**(X_r), up to the tolerance from above."""
-
     opt: float
-    """The paper's OPT: the primalized point's objective on X_r."""
-
     opt_std: float
-    """Its standard deviation over the random objectives; NaN without `draws`."""
-
     purified: float
-    """The objective of the point purified against the r leading directions of the full X's ties."""
-
     purified_bound: float
-    """What the theory promises for it, at the exact optimum of the relaxation."""
-
     purified_nonzero: float
-    """Its nonzeros."""
 
     @property
     def gap(self) -> float:
@@ -79,25 +86,48 @@ class RankRow:
 
 @dataclass(frozen=True)
 class RankBounds:
-    """Bounds by rank. All rows bound the same optimum, so the best of both sides hold as well."""
+    """Bounds by rank. All rows bound the same optimum, so the best of both sides hold as well.
+
+    Attributes
+    ----------
+    rows : tuple of RankRow
+        One per rank.
+    program : Program
+        The sparse program.
+    method : {"svd", "randomized", "basis"}
+        Where the approximations are from; "basis" is the user's own.
+    certificate : Certificate
+        Of the best lower bound and the best model of all rows.
+    notes : tuple of str
+        Why a column is NaN or not to be trusted, a sentence each.
+    full_passes : float
+        Reads of X.
+    seconds : float
+        Wall time.
+    interrupted : bool
+        Whether Ctrl-C ended the loop before its last rank.
+
+    See Also
+    --------
+    rank_bounds : Makes it.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_bell_spectrum(60, 20, rank=3, scale=20.0)
+    >>> program = sb.Program(data.X, data.y, k=4, ball=20.0)
+    >>> bounds = sb.rank_bounds(program, [2, 8])
+    >>> [row.rank for row in bounds.rows], bounds.lower <= bounds.upper
+    ([2, 8], True)
+    """
 
     rows: tuple[RankRow, ...] = field(repr=False)
     program: Program
     method: Method
-    """"svd", "randomized" or "basis" (the user's own)."""
-
     certificate: Certificate = field(repr=False)
-    """Of the best lower bound and the best model of all rows."""
-
     notes: tuple[str, ...]
-    """Why a column is NaN or not to be trusted, a sentence each."""
-
     full_passes: float
-    """Reads of X."""
-
     seconds: float
     interrupted: bool
-    """Whether Ctrl-C ended the loop before its last rank."""
 
     @property
     def best(self) -> RankRow:

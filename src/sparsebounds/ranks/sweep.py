@@ -57,9 +57,12 @@ def rank_bounds(
 ) -> RankBounds:
     """Bounds on the optimum from low-rank approximations of X, one row per rank.
 
+    Ctrl-C returns the rows that are finished, if there are any; a note says so.
+
     Parameters
     ----------
     program : Program
+        The sparse program, of a convex loss.
     ranks : iterable of int, optional
         Ranks of X_r, from 1 to min(n, m). By default all, or 50 of them spread evenly.
     method : {"svd", "randomized"}, optional
@@ -69,22 +72,40 @@ def rank_bounds(
     basis : array of n rows, optional
         Orthonormal columns of your own in place of `method`: X_r = Q Q^T X with its first r columns
         Q. (With sample weights or an intercept: of the rows scaled by sqrt(n p_i), centred.)
-    power : int
+    power : int, default 6
         Power iterations of "randomized".
-    full : bool
+    full : bool, default True
         Also relax the full X, which `stated_upper` and the `purified` columns need.
-    draws : int
+    draws : int, default 0
         Random objectives of the paper's linear program, for `opt_std`.
-    random_state : int
+    random_state : int, default 0
         Seeds "randomized" and `draws`.
-    tol : float
+    tol : float, default 1e-8
         Relative gap of the relaxations.
     time_limit : float, optional
         Seconds after which no further rank is begun.
     callback : callable, optional
         Called with each `RankRow`.
 
-    Ctrl-C returns the rows that are finished, if there are any; a note says so.
+    Returns
+    -------
+    RankBounds
+        A row per rank, and the certificate of the best of both sides.
+
+    Raises
+    ------
+    ValueError
+        Where the loss is not convex, or an argument makes no sense.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_bell_spectrum(60, 20, rank=3, scale=20.0)
+    >>> program = sb.Program(data.X, data.y, k=4, ball=20.0)
+    >>> bounds = sb.rank_bounds(program, [2, 8])
+    >>> for row in bounds.rows:
+    ...     print(row.rank, f"{row.explained:.2f} {row.lower:.3f} {row.upper:.3f}")
+    2 0.38 26.348 38.244
+    8 0.75 33.381 38.244
     """
     check_program(program)
     program.require_convex("rank_bounds")

@@ -18,8 +18,35 @@ def dual_points(
 ) -> list[Relaxation]:
     """The relaxation, and what its bound can be bettered with because cardinality is an integer.
 
-    With one price l0: the k forms at the two integers around sum u, each best for a range of
-    cardinalities. Otherwise, and where there is no time for it, the relaxation alone.
+    Parameters
+    ----------
+    program : Program
+        The sparse program.
+    relaxed : Relaxation
+        What `relax` returned for it.
+    tol : float, default 1e-8
+        Relative gap of the further relaxations.
+    time_limit : float, optional
+        Seconds after which no further one is begun.
+
+    Returns
+    -------
+    list of Relaxation
+        With one price l0: `relaxed`, and the k forms at the two integers around sum u, each best
+        for a range of cardinalities. Otherwise, and without time for it, `relaxed` alone.
+
+    See Also
+    --------
+    bounds.best_cover : The bound that they prove together.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, l0=0.08, ridge=0.1)
+    >>> relaxed = sb.relax(program)
+    >>> points = [one.point for one in sb.relaxation.dual_points(program, relaxed)]
+    >>> print(f"{relaxed.lower:.3f} {sb.bounds.best_cover(program, points).lower:.3f}")
+    0.598 0.600
     """
     deadline = Deadline.of(time_limit)
     # Each begins with a pass over X, and a start has a product more.

@@ -20,7 +20,17 @@ from sparsebounds.relaxation.workspace import Workspace
 
 
 class RelaxationWarning(UserWarning):
-    """The relaxation stopped before its tolerance; its bounds are valid but wider."""
+    """The relaxation stopped before its tolerance; its bounds are valid but wider.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     relaxed = sb.relax(sb.Program(data.X, data.y, k=3, ridge=0.1), time_limit=1e-9)
+    >>> heard[0].category.__name__, relaxed.status
+    ('RelaxationWarning', 'bounded')
+    """
 
 
 def relax(
@@ -34,14 +44,14 @@ def relax(
 ) -> Relaxation:
     """Solve the convex bidual of a program.
 
-    A non-convex loss is replaced by its envelope on a certified box: that of `bounds.enclosed` with
-    the objective of the model without features. Pass `enclosed(program, upper)` for a smaller one.
-
     Parameters
     ----------
     program : Program
-    tol : float
-        Relative gap asked for: value - dual_value <= tol max(|value|, |null|).
+        The sparse program. A non-convex loss is replaced by its envelope on a certified box: that
+        of `bounds.enclosed` with the objective of the model without features. Pass
+        `enclosed(program, upper)` for a smaller one.
+    tol : float, default 1e-8
+        Relative gap asked for: ``value - dual_value <= tol max(|value|, |null|)``.
     start : Relaxation, optional
         An earlier result on the same columns (another k, l0, ridge, ball or fixing).
     time_limit : float, optional
@@ -55,8 +65,31 @@ def relax(
     Returns
     -------
     Relaxation
-        Its bounds hold whatever its status; a `RelaxationWarning` says why the tolerance was
-        not reached, where it was not.
+        Its bounds hold whatever its status.
+
+    Warns
+    -----
+    RelaxationWarning
+        Where the tolerance was not reached: why.
+
+    See Also
+    --------
+    primalize : Make its point sparse.
+    lower_bound : What any dual vector proves.
+
+    Notes
+    -----
+    With weights u in [0, 1]^m of which at most k, or l0 each, are spent, it is::
+
+        min  F(Xw + b + offset) + sum_i ridge_i/2 w_i^2/u_i + sum_i l0_i u_i
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, k=3, ridge=0.1)
+    >>> relaxed = sb.relax(program)
+    >>> print(relaxed.status, f"{relaxed.lower:.3f} {relaxed.value:.3f}")
+    optimal 0.371 0.371
     """
     check_program(program)
     check_tolerance(tol, "1e-8")

@@ -16,18 +16,33 @@ from sparsebounds.program import Program
 
 @dataclass(frozen=True)
 class RelaxationStats:
-    """What a relaxation cost."""
+    """What a relaxation cost.
+
+    Attributes
+    ----------
+    full_passes : float
+        Entries of X read over n m, every read counted (scores, working columns).
+    newton_steps : int
+        Newton steps.
+    rounds : int
+        Working sets solved.
+    working_set : int
+        Columns in the last working set.
+    seconds : float
+        Wall time.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, k=3, ridge=0.1)
+    >>> sb.relax(program).stats.newton_steps > 0
+    True
+    """
 
     full_passes: float
-    """Entries of X read over n m, every read counted (scores, working columns)."""
-
     newton_steps: int
     rounds: int
-    """Working sets solved."""
-
     working_set: int
-    """Columns in the last working set."""
-
     seconds: float
 
 
@@ -37,59 +52,78 @@ class Relaxation:
 
     p**, the relaxed optimum, lies between `dual_value` and `value`; the optimum of the program
     itself is at least `lower`.
+
+    Attributes
+    ----------
+    value : float
+        The relaxed objective at (w, u): at least p**.
+    dual_value : float
+        The dual function at `dual`, rounded down: at most p**.
+    lower : float
+        The bound that `dual` proves on the program's optimum; it may exceed p** (l0 + ball).
+    status : {"optimal", "bounded"}
+        "optimal": the relative gap is at most the tolerance. "bounded": the bounds hold, wider.
+    message : str
+        Why it stopped, in a sentence.
+    coef : array
+        The relaxed coefficients, in the user's units; usually more than k are nonzero.
+    intercept : float
+        0 where the problem has none.
+    w : array
+        The same on the program's own columns.
+    b : float
+        The intercept there.
+    u : array
+        Weights in [0, 1] with w_i = u_i v_i; sum u is at most k.
+    dual : array
+        The dual vector a.
+    point : DualPoint
+        The same, repaired and scored: what bounds, screening and certificates take.
+    l0_multiplier : float
+        k forms: the price per feature at which the relaxed l0 problem chooses the same; else l0.
+
+        NaN where there is none to tell: several prices, or a best relaxed point without features.
+    eta : float
+        Ball forms: the multiplier of the ball, which acts as a ridge; NaN in the ridge forms.
+    stats : RelaxationStats
+        What it cost.
+    interrupted : bool
+        Whether Ctrl-C ended it: the bounds hold, and loops over relaxations should end as well.
+    box : Box or None
+        Non-convex losses: the box on which the envelope stood in for the loss. There `value` is
+        that of a convex function below the loss. Outside the box this function says nothing about
+        the loss. Bounds use the box, so they may be a little above `value`.
+
+    See Also
+    --------
+    relax : Makes it.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, k=3, ridge=0.1)
+    >>> relaxed = sb.relax(program)
+    >>> print(f"{relaxed.u.sum():.3f}", np.flatnonzero(relaxed.u > 1e-6))
+    3.000 [ 0  1  2  3  4  9 15 18 19]
     """
 
     value: float
-    """The relaxed objective at (w, u): at least p**."""
-
     dual_value: float
-    """The dual function at `dual`, rounded down: at most p**."""
-
     lower: float
-    """The bound that `dual` proves on the program's optimum; it may exceed p** (l0 + ball)."""
-
     status: Literal["optimal", "bounded"]
-    """"optimal": the relative gap is at most the tolerance. "bounded": the bounds hold, wider."""
-
     message: str
-    """Why it stopped, in a sentence."""
-
     coef: Vector = field(repr=False)
-    """The relaxed coefficients, in the user's units; usually more than k are nonzero."""
-
     intercept: float
     w: Vector = field(repr=False)
-    """The same on the program's own columns."""
-
     b: float = field(repr=False)
     u: Vector = field(repr=False)
-    """Weights in [0, 1] with w_i = u_i v_i; sum u is at most k."""
-
     dual: Vector = field(repr=False)
-    """The dual vector a."""
-
     point: DualPoint = field(repr=False)
-    """The same, repaired and scored: what bounds, screening and certificates take."""
-
     l0_multiplier: float
-    """k forms: the price per feature at which the relaxed l0 problem chooses the same; else l0.
-
-    NaN where there is none to tell: several prices, or a best relaxed point without features.
-    """
-
     eta: float
-    """Ball forms: the multiplier of the ball, which acts as a ridge; NaN in the ridge forms."""
-
     stats: RelaxationStats = field(repr=False)
     interrupted: bool = field(default=False, repr=False)
-    """Whether Ctrl-C ended it: the bounds hold, and loops over relaxations should end as well."""
-
     box: Box | None = field(default=None, repr=False)
-    """Non-convex losses: the box on which the envelope stood in for the loss.
-
-    There `value` is that of a convex function below the loss. Outside the box this function says
-    nothing about the loss. Bounds use the box, so they may be a little above `value`.
-    """
 
     @classmethod
     def to_start_from(

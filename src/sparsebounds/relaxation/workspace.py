@@ -24,9 +24,22 @@ KEPT = 4
 
 
 class Workspace:
-    """Columns read so far: `relax` with this as `workspace` starts from them and adds to them.
+    """Columns read so far, shared by relaxations of the same data, loss and intercept.
 
-    Programs that share one have the same X, y, weights, offset, loss and intercept.
+    Parameters
+    ----------
+    program : Program
+        The first of them.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> program = sb.Program(data.X, data.y, k=3, ridge=0.1)
+    >>> space = sb.relaxation.Workspace(program)
+    >>> three = sb.relax(program, workspace=space)
+    >>> four = sb.relax(program.with_budget(4), start=three, workspace=space)
+    >>> four.value <= three.value
+    True
     """
 
     def __init__(self, program: Program) -> None:

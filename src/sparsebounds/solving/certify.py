@@ -44,16 +44,42 @@ def certify(
     Parameters
     ----------
     program : Program
+        The problem that the model is to be judged by.
     coef : array of m numbers, or a fitted scikit-learn linear model
         Coefficients in the user's units. They must obey the program's constraints.
     intercept : float, optional
         Needed only where `coef` is an array and the program has an intercept (default 0).
     relaxation : Relaxation, optional
         An earlier `relax(program)`, to spare solving it again.
-    tol : float
+    tol : float, default 1e-6
         Relative gap to which the relaxation is solved otherwise.
     time_limit : float, optional
         Seconds after which to be content with the bound reached so far.
+
+    Returns
+    -------
+    Certificate
+        Both bounds, with their proof.
+
+    Raises
+    ------
+    ValueError
+        Where the model breaks a constraint; the sentence says which.
+
+    See Also
+    --------
+    solve : Finds a model as well.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Lasso
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> lasso = Lasso(alpha=0.6).fit(data.X, data.y)
+    >>> k = np.count_nonzero(lasso.coef_)
+    >>> program = sb.Program(data.X, data.y, k=k, ridge=0.1, fit_intercept=True)
+    >>> certificate = sb.certify(program, lasso)
+    >>> print(f"{k} features, {certificate.upper:.2f}, and none is below {certificate.lower:.2f}")
+    4 features, 1.00, and none is below 0.35
     """
     check_program(program)
     check_tolerance(tol, "1e-6")

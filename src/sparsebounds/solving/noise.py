@@ -77,9 +77,30 @@ Scale = float | Literal["auto"] | None
 def noise_scale(X: Any, y: Any, **problem: Unpack[Arguments]) -> float:
     """The standard deviation of the noise about sparse models, whatever some responses are.
 
-    `sb.losses.Truncated(c=3 * sigma)` is then a loss for the data. Wrong responses, up to nearly
-    half of the rows, change it by a bounded factor only; rows whose features are wrong too can
-    change it more. The loss of the problem does not matter.
+    Wrong responses, up to nearly half of the rows, change it by a bounded factor only; rows whose
+    features are wrong too can change it more. The loss of the problem does not matter.
+
+    Parameters
+    ----------
+
+    Returns
+    -------
+    float
+        The scale sigma; `losses.Truncated(c=3 * sigma)` is then a loss for the data.
+
+    Notes
+    -----
+    It is ``median |r| / 0.674`` of the residuals r of a least trimmed squares fit, then again
+    without the rows beyond three times that.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 5))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=200)
+    >>> y[:40] += 100.0
+    >>> round(sb.noise_scale(X, y, k=1, ridge=0.01), 1)
+    0.5
     """
     return noise_of(Program(X, y, **problem))
 

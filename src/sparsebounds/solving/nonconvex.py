@@ -12,7 +12,6 @@ certify    the level is that of the stored model, and the dual vectors that cut 
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -137,7 +136,7 @@ def search_rows(
     if program.ball is not None and not eta > 0.0:
         return None
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         search.start()
         if exact and search.started and isinstance(program.loss, Truncated):
             most = math.inf if exact is True else EFFORT
@@ -148,6 +147,8 @@ def search_rows(
                 return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
 
             search.run(enough, callback)
+    except KeyboardInterrupt:
+        search.interrupted = True
     return search if search.started else None
 
 
@@ -159,8 +160,9 @@ def solve_nonconvex(
     exact: Exact = "auto",
     node_limit: float = math.inf,
     callback: Callable[[Any], None] | None = None,
+    known: tuple[Vector, float] | None = None,
 ) -> Solution:
-    """`solve` for a program with a non-convex loss."""
+    """`solve` for a program with a non-convex loss; `known` is a model to start from as well."""
     first_pass = program.matrix.passes
     with deadline.timed("scan", 1):
         _ = program.fingerprint
@@ -169,13 +171,16 @@ def solve_nonconvex(
             convex = enclosed(program)
         first = relaxation_of(convex, ACCURACY, time_limit=deadline.part(SHARE), callback=callback)
         models = LocalSearch(program, first, deadline.part(SHARE))
-        model, coef, intercept = as_returned(program, models.run())
+        models.run()
+        if known is not None:
+            models.refined(*known)
+        model, coef, intercept = as_returned(program, models.incumbent)
         found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)
         steps = first.stats.newton_steps + found.steps
         for _ in range(AGAIN):
             # A better model from the last relaxation makes the box smaller again.
             models.deadline = deadline.before(box=len(found.duals))
-            better = as_returned(program, models.refined(found.relaxed))
+            better = as_returned(program, models.refined(found.relaxed.w, found.relaxed.b))
             if not better[0].value < model.value - BETTER * abs(model.value):
                 break
             model, coef, intercept = better
@@ -207,6 +212,11 @@ def solve_nonconvex(
         nodes=0 if rows is None else rows.nodes,
         seconds=deadline.seconds,
         tightening=found.bounds,
+        interrupted=(
+            models.interrupted
+            or found.relaxed.interrupted
+            or (rows is not None and rows.interrupted)
+        ),
     )
     unfinished = ""
     searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)

@@ -32,66 +32,111 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SolutionStats:
-    """What a solution cost."""
+    """What a solution cost.
+
+    Attributes
+    ----------
+    full_passes : float
+        Passes over X.
+    newton_steps : int
+        Newton steps of all relaxations.
+    models : int
+        Supports refitted.
+    nodes : int
+        Nodes of the exact search; 0 where there was none.
+    seconds : float
+        Wall time.
+    tightening : tuple of float
+        Non-convex losses: the lower bound on each box, the first before any tightening.
+    """
 
     full_passes: float
     newton_steps: int
     models: int
-    """Supports refitted."""
-
     nodes: int
-    """Nodes of the exact search; 0 where there was none."""
-
     seconds: float
     tightening: tuple[float, ...] = ()
-    """Non-convex losses: the lower bound on each box, the first before any tightening."""
+
+    interrupted: bool = False
+    """Non-convex losses: whether Ctrl-C ended a part of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A model that obeys the user's own constraint, and what is proved about it."""
+    """A model that obeys the user's own constraint, and what is proved about it.
+
+    Attributes
+    ----------
+    coef : array
+        Coefficients in the user's units.
+    intercept : float
+        0 where the problem has none.
+    support : array of int
+        Where coef is not zero.
+    feature_names : tuple of str or None
+        One per column; None where they have no names.
+    upper : float
+        The model's objective, rounded up.
+    lower : float
+        No model that obeys the constraints has a smaller objective.
+    rel_gap : float
+        ``(upper - lower) / |upper|``; see `Program.size`.
+    status : {"optimal", "bounded"}
+        "optimal": proved to within the tolerance. "bounded": the gap is wider.
+    message : str
+        How far the model is from the best possible, in a sentence.
+    fixed_in : array of int
+        Features proved to be in every best model.
+    fixed_out : array of int
+        Features proved to be in no best model.
+    relaxation : Relaxation
+        The convex bidual.
+    certificate : Certificate
+        The proof, to save and to verify.
+    stats : SolutionStats
+        What it cost.
+    program : Program or None
+        The problem, with its data. It is not pickled.
+    null_gap : float
+        ``(upper - lower) / |null|``, null the objective of the best model without features.
+    outlook : Outlook or None
+        How long an exact search would go on; None where none began, or it is done.
+    outliers : Outliers or None
+        Truncated loss: what is proved about the rows; None where nothing was tried.
+
+    See Also
+    --------
+    solve : Makes it.
+    Certificate : The proof, to save and to verify.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> solution = sb.solve(data.X, data.y, k=3, ridge=0.1)
+    >>> print(solution.coef[solution.support].round(2))
+    [1.   0.94 0.92]
+    >>> solution.certificate.verify(data.X, data.y).ok
+    True
+    """
 
     coef: Vector = field(repr=False)
-    """Coefficients in the user's units."""
-
     intercept: float
     support: Index
-    """Where coef is not zero."""
-
     feature_names: tuple[str, ...] | None = field(repr=False)
     upper: float
-    """The model's objective, rounded up."""
-
     lower: float
-    """No model that obeys the constraints has a smaller objective."""
-
     rel_gap: float
-    """(upper - lower) / |upper|; see `Program.size`."""
-
     status: Literal["optimal", "bounded"]
-    """"optimal": proved to within the tolerance. "bounded": the gap is wider."""
-
     message: str
     fixed_in: Index = field(repr=False)
-    """Features proved to be in every best model."""
-
     fixed_out: Index = field(repr=False)
-    """Features proved to be in no best model."""
-
     relaxation: Relaxation = field(repr=False)
     certificate: Certificate = field(repr=False)
     stats: SolutionStats = field(repr=False)
     program: Program | None = field(repr=False)
-    """The problem, with its data. It is not pickled."""
-
     null_gap: float = math.nan
-    """(upper - lower) / |null|, null the objective of the best model without features."""
-
     outlook: Outlook | None = field(default=None, repr=False)
-    """How long an exact search would go on; None where none began, or it is done."""
-
     outliers: Outliers | None = field(default=None, repr=False)
-    """Truncated loss: what is proved about the rows; None where nothing was tried."""
 
     @classmethod
     def of(
@@ -163,8 +208,19 @@ class Solution:
 
         How long exact search would take; a larger ridge or another k that leaves half of the gap or
         less; columns that are nearly equal. The numbers are computed here, by a few solves without
-        a search, unless X is large. `program` is the problem where the solution does not hold it
-        any more.
+        a search, unless X is large.
+
+        Parameters
+        ----------
+        program : Program, optional
+            The problem, where the solution does not hold it any more.
+        time_limit : float, optional
+            Seconds after which no further solve is begun.
+
+        Returns
+        -------
+        tuple of str
+            The sentences.
         """
         from sparsebounds.solving.advice import advice
 
@@ -208,11 +264,22 @@ class Solution:
     ) -> None:
         """Write all that was found and proved into one HTML file that opens offline.
 
-        `X` and `y` are rows that the model has not seen, to show how it predicts (else the
-        training rows do); `names` are the features' names; `path` is a path of the same problem,
-        whose certified band is drawn (else a short one is made); `program` is the problem where
-        the solution does not hold it any more; `folds` is a cross-validation that chose it. Needs
-        the extra `report`.
+        Needs the extra `report`.
+
+        Parameters
+        ----------
+        file : path
+            Where to write it.
+        X, y, sample_weight, offset : array, optional
+            Rows that the model has not seen, to show how it predicts; else the training rows do.
+        names : list of str, optional
+            The features' names.
+        path : Path, optional
+            One of the same problem, whose certified band is drawn; else a short one is made.
+        program : Program, optional
+            The problem, where the solution does not hold it any more.
+        folds : Tried, optional
+            A cross-validation that chose the model.
         """
         from sparsebounds.exact import near_around
         from sparsebounds.paths import path_around

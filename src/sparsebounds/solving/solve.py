@@ -23,7 +23,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import (
     Exact,
@@ -41,6 +41,7 @@ from sparsebounds.exact import (
     SearchProgress,
     proof_of,
 )
+from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
@@ -57,7 +58,7 @@ CLOSED = 0.01
 @takes(Arguments)
 def solve(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     tol: float = 1e-4,
     exact: Exact = "auto",
@@ -69,19 +70,55 @@ def solve(
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
-    Parameters are those of `Program`, and `tol`, the relative gap up to which a model counts as
-    optimal; `exact`, whether to search until that is proved, for at most `node_limit` nodes: "auto"
-    searches for a bounded amount of work, False not at all, True to the end;
-    `time_limit` in seconds; `checkpoint`, a file that the exact search is saved to now and then,
-    and taken up from where it exists (its nodes count towards `node_limit`); `callback`, called
-    with the progress of the relaxation and of the search. Ctrl-C during the search for models, or
-    the exact one, returns the best so far; its bounds are valid. So does `time_limit`, which holds
-    to 5% or a second: what reads X before there is a bound (its checks, and the first pass) is
-    done in any case.
+    `solve(program)` solves a `Program` that states data and problem already. Ctrl-C during the
+    search for models, or the exact one, returns the best so far; its bounds are valid.
+
+    Parameters
+    ----------
+    tol : float, default 1e-4
+        The relative gap up to which a model counts as optimal.
+    exact : bool or "auto", default "auto"
+        Whether to search until that is proved: True to the end, False not at all, "auto" for a
+        bounded amount of work.
+    time_limit : float or None, default None
+        Seconds, kept to 5% or a second. What reads X before there is a bound (its checks, and the
+        first pass) is done in any case.
+    node_limit : int or None, default None
+        The most nodes of the exact search.
+    checkpoint : path or None, default None
+        A file that the exact search is saved to now and then, and taken up from where it exists;
+        its nodes count towards `node_limit`.
+    callback : callable or None, default None
+        Called with the progress of the relaxation and of the search.
+
+    Returns
+    -------
+    Solution
+        The model, both bounds, and the certificate that proves them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where an argument makes no sense, in a sentence that says what to pass instead.
+
+    See Also
+    --------
+    Program : The problem, in formulas.
+    path : The same along a grid of k or l0.
+    certify : Bounds for a model that you have already.
+
+    Examples
+    --------
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> solution = sb.solve(data.X, data.y, k=3, ridge=0.1)
+    >>> solution.support.tolist(), solution.status
+    ([0, 9, 19], 'optimal')
+    >>> print(f"{solution.lower:.3f} <= optimum <= {solution.upper:.3f}")
+    0.383 <= optimum <= 0.383
     """
     deadline = Deadline.of(time_limit)
     return solve_program(
-        Program(X, y, **problem),
+        _posed(X, y, problem),
         tol,
         exact=exact,
         time_limit=deadline,
@@ -89,6 +126,21 @@ def solve(
         checkpoint=checkpoint,
         callback=callback,
     )
+
+
+def _posed(X: Any, y: Any, problem: Arguments) -> Program:
+    """The program of some data and a problem, or the one that stands in X's place."""
+    if isinstance(X, Program):
+        if y is not None or problem:
+            stated = ", ".join([*(["y"] if y is not None else []), *problem])
+            raise InputTypeError(
+                f"solve got a Program, which has its own data and problem, and {stated} too; pass "
+                "solve(program) alone, or solve(X, y, k=5, ridge=0.1)."
+            )
+        return X
+    if y is None:
+        raise InputTypeError("solve needs y, one number per row of X, or a Program in X's place.")
+    return Program(X, y, **problem)
 
 
 @one_thread()
@@ -179,8 +231,12 @@ def solve_program(
                 proof = None if saved is None else proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
-            model, coef, intercept = as_returned(program, proof.model)
-            if program.relative(model.value - proof.lower, model.value) > tol:
+            found, short = proof.model, partial(_short, program, proof, tol)
+            if to_the_end and not proof.open and short(found):
+                # Leaves that rounding does not let close may hold a better model.
+                found = min(found, models.run(goal), key=lambda one: one.value)
+            model, coef, intercept = as_returned(program, found)
+            if short(model):
                 unfinished, outlook = _why_unfinished(proof), proof.outlook if proof.open else None
                 if to_the_end and not models.interrupted:
                     others = dual_points(program, relaxed, time_limit=deadline)
@@ -203,6 +259,11 @@ def solve_program(
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished, outlook
     )
+
+
+def _short(program: Program, proof: Proof, tol: float, model: Model) -> bool:
+    """Whether a search has not proved a model to be optimal."""
+    return program.relative(model.value - proof.lower, model.value) > tol
 
 
 def _why_unfinished(proof: Proof) -> str:
