@@ -384,9 +384,8 @@ def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: 
 
 def _change(move: Move) -> tuple[float, int, int]:
     """Moves by their change, ties by position."""
-    absent = -1
-    places = (absent if at is None else at for at in (move.leave, move.enter))
-    return (move.change, *places)
+    leave, enter = (-1 if at is None else at for at in (move.leave, move.enter))
+    return move.change, leave, enter
 
 
 def first(values: Vector, most: int) -> list[int]:
