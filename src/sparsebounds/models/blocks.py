@@ -20,6 +20,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse, solved
+from sparsebounds.models.moves import Move, first
 
 if TYPE_CHECKING:
     from sparsebounds.models.exchange import Quadratic
@@ -113,3 +114,29 @@ def _gains(inverse: Vector, rho: Vector) -> Vector:
     """rho.S^-1 rho / 2, a row per group."""
     ends = np.einsum("gde,ge->gd", inverse, rho)
     return np.asarray(0.5 * np.einsum("gd,gd->g", rho, ends))
+
+
+def group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
+    """The most promising moves of whole groups, best first."""
+    here, found = Blocks(model, inside, fixed), list[Move]()
+    leaving, places, lost = here.dropped()
+    dropped = lost - model.price[leaving]
+    for i in np.flatnonzero(model.price[leaving] > 0.0):
+        found.append(Move(int(leaving[i]), None, float(dropped[i])))
+    if room > 0:
+        leaders, gains = here.added()
+        changes = model.price[leaders] - gains
+        found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
+    for i in np.argsort(dropped, kind="stable").tolist():
+        found = sorted(
+            (move for move in found if move.change < np.inf), key=lambda move: move.order
+        )[:most]
+        last = found[-1].change if len(found) == most else np.inf
+        leaders, gains = here.swapped(places[i], float(dropped[i]) - last, most)
+        changes = float(dropped[i]) - gains
+        found += [
+            Move(int(leaving[i]), int(leaders[j]), float(changes[j])) for j in first(changes, most)
+        ]
+    return sorted((move for move in found if move.change < np.inf), key=lambda move: move.order)[
+        :most
+    ]
