@@ -7,6 +7,7 @@ from tests.hostile.bombs import Bombs
 from tests.hostile.certificates import Certificates
 from tests.hostile.checkpoints import Checkpoints
 from tests.hostile.clocks import Clocks
+from tests.hostile.groups import GroupCertificates, Groups
 from tests.hostile.names import Names
 from tests.hostile.nonconvex import NonConvex
 from tests.hostile.outputs import Outputs
@@ -24,4 +25,6 @@ ATTACKS: tuple[Attack, ...] = (
     Names(),
     Outputs(),
     Clocks(),
+    Groups(),
+    GroupCertificates(),
 )
