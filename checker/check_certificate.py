@@ -135,15 +135,11 @@ def read(path):
     with open(path, encoding="utf-8") as stream:
         document = json.load(stream, object_pairs_hook=once, parse_constant=constant)
     need(document["format"] == "sparsebounds-certificate", "it is not a certificate")
-    need(
-        document["version"] == 1 and document["version"] is not True, "this checker reads version 1"
-    )
+    need(type(document["version"]) is int and document["version"] == 1, "it is not of version 1")
     rest = {key: value for key, value in document.items() if key != "sha256"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    need(
-        document["sha256"] == hashlib.sha256(text.encode()).hexdigest(),
-        "the checksum does not match",
-    )
+    own = hashlib.sha256(text.encode()).hexdigest()
+    need(document["sha256"] == own, "the checksum does not match")
     return document
 
 
@@ -165,15 +161,11 @@ def posed(document, data):
     weights = data["sample_weight"].tolist() if "sample_weight" in data else [1.0] * n
     offset = data["offset"].tolist() if "offset" in data else [0.0] * n
     labels = data["y"].tolist()
-    need(
-        X.ndim == 2 and len(weights) == len(offset) == len(labels) == n,
-        "the data do not fit together",
-    )
+    fits = X.ndim == 2 and len(weights) == len(offset) == len(labels) == n
+    need(fits, "the data do not fit together")
     kept = [i for i in range(n) if weights[i] != 0]
-    X = X[kept]
-    weights, offset, labels = (
-        [float(v[i]) if v is not labels else v[i] for i in kept] for v in (weights, offset, labels)
-    )
+    X, labels = X[kept], [labels[i] for i in kept]
+    weights, offset = ([float(v[i]) for i in kept] for v in (weights, offset))
     if loss.two_class:
         classes = sorted(set(labels))
         coded = set(classes) <= {-1, 1} and not isinstance(classes[0], bool)
@@ -212,9 +204,8 @@ def posed(document, data):
         units.append(1 / (over * Q(scale[j])))
     k, ball = problem["k"], problem["ball"]
     need((k is None) != (problem["l0"] is None), "exactly one of k and l0 must be given")
-    need(
-        (problem["ridge"] is None) != (ball is None), "exactly one of ridge and ball must be given"
-    )
+    one = (problem["ridge"] is None) != (ball is None)
+    need(one, "exactly one of ridge and ball must be given")
     need(k is None or (type(k) is int and k >= 0), "k must be a whole number")
 
     def numbers(value):
@@ -222,21 +213,14 @@ def posed(document, data):
             return [0.0] * m
         return vector(value, m) if isinstance(value, str) else [number(value)] * m
 
-    marks = [
-        [j in set(problem[name]) for j in range(m)] for name in ("positive", "always", "never")
-    ]
-    listed = [j for one in lists for j in one]
+    there = all(type(j) is int and 0 <= j < m for one in lists for j in one)
+    need(there, "a list names a feature that is not there")
     need(all(len(set(one)) == len(one) for one in lists), "a list names a feature twice")
-    need(
-        all(type(j) is int and 0 <= j < m for j in listed),
-        "a list names a feature that is not there",
-    )
+    marks = [[j in one for j in range(m)] for one in map(set, lists)]
     need(not set(problem["always"]) & set(problem["never"]), "a feature is always and never in")
     leader = groups_of(problem.get("groups", list(range(m))), m, marks[1:])
-    price = [
-        Q(0) if marks[1][j] or leader[j] != j else Q(x)
-        for j, x in enumerate(numbers(problem["l0"]))
-    ]
+    price = [Q(x) if leader[j] == j else Q(0) for j, x in enumerate(numbers(problem["l0"]))]
+    price = [Q(0) if held else x for held, x in zip(marks[1], price)]
     ridge = None if ball is not None else [Q(x) for x in numbers(problem["ridge"])]
     need(min(price) >= 0 and (Q(ball) > 0 if ridge is None else min(ridge) > 0), "prices and sizes")
     return Program(
@@ -278,7 +262,8 @@ def check(path, data):
     claimed_lower, claimed_upper = number(document["lower"]), number(document["upper"])
     upper = program.objective(w, number(model["intercept"]))
     need(
-        claimed_upper >= upper, f"it claims the upper bound {document['upper']}, but {float(upper)}"
+        claimed_upper >= upper,
+        f"it claims the upper bound {document['upper']!r}, but its model has {float(upper)!r}",
     )
     duals = [vector(text, program.n) for text in document["duals"]]
     boxes = [vector(text, program.n) for text in document.get("boxes", ())]
