@@ -31,7 +31,7 @@ from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import NONCONVEX, REGISTRY, Truncated
 
 DIPS = ("tukey", "welsch", "geman_mcclure", "cauchy")
-MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "100"))
+MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "60"))
 Case = tuple[dict[str, Any], Certificate]
 
 
