@@ -120,10 +120,11 @@ def touching(loss, kappa):
     for _ in range(6):
         s = (value(b) - value(a)) / (b - a)
         a, b = (r - (slope(r) - s) / bend(r) if bend(r) > 0 else r for r in (a, b))
-    near, far, s = Q(a) * c, Q(b) * c, Q(s) * c
-    convex = [loss.bend((r / c) ** 2) + kappa >= 0 for r in (near, far)]
-    if not (all(convex) and 0 <= a * a <= dip <= b * b and s >= 0):
+    squares = Q(a) ** 2, Q(b) ** 2
+    convex = all(loss.bend(q) + kappa >= 0 for q in squares)
+    if not (convex and squares[0] <= dip <= squares[1] and min(a, b, s) >= 0):
         return None
+    near, far, s = Q(a) * c, Q(b) * c, Q(s) * c
     low, high = (root(dip * c * c, up) for up in (False, True))
     inner = loss.tangent(Q(0), s, near, Q(0), high, kappa)
     return near, far, s, max(inner, loss.tangent(Q(0), s, far, low, max(far, s / kappa), kappa))
