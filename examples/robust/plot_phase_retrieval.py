@@ -2,7 +2,7 @@
 A signal whose signs were lost
 ==============================
 
-Detectors measure sizes: |x.w| and not x.w. The amplitude loss fits these, finds a sparse signal up
+Detectors measure sizes, not signs. The amplitude loss fits these sizes, finds a sparse signal up
 to one sign for all of it, and needs no clever starting point.
 """
 

@@ -37,16 +37,11 @@ def solved():
     }
 
 
-stored = Path(__file__).with_name("leukemia.json")
-result = json.loads(stored.read_text())
 try:
-    fresh = solved()
+    result = solved()
 except ValueError as error:
     print(f"From the stored result. {error}")
-else:
-    assert fresh["genes"] == result["genes"]
-    assert np.allclose(fresh["scores"], result["scores"], atol=1e-4)
-    print("Solved here; the stored result is the same.")
+    result = json.loads(Path("leukemia.json").read_text())  # beside this script
 print(f"genes {result['genes']}, at most {result['gap']:.4%} from the best possible")
 
 # %%

@@ -18,14 +18,16 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector, read_only
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import is_auto
 from sparsebounds.data import Data
 from sparsebounds.groups import Stated, read_groups
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 from sparsebounds.penalties import Groups
+from sparsebounds.ridge import auto_ridge
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -97,7 +99,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            object.__setattr__(self, one.name, _fixed(getattr(self, one.name)))
+            if one.name != "group_names":  # many, and texts
+                object.__setattr__(self, one.name, _fixed(getattr(self, one.name)))
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Problem) else NotImplemented
@@ -124,7 +127,14 @@ class Problem:
         partition = Groups(leaders if len(leaders) else None)
         if l0 is not None:
             l0 = check.feature_numbers("l0", _per_feature(l0, partition, 0.0), m, zero_allowed=True)
-        if ridge is not None:
+        chosen = check.standardization(given["standardize"])
+        if is_auto(ridge):
+            ridge = auto_ridge(
+                data, loss, fit_intercept=fit_intercept, standardize=chosen is not False
+            )
+        elif isinstance(ridge, str):
+            raise InputTypeError(f"ridge={ridge!r} must be a number greater than 0, or 'auto'.")
+        elif ridge is not None:
             ridge = _per_feature(ridge, partition, None)
             ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
         ball = None if ball is None else check.positive_number("ball", ball)
@@ -136,7 +146,7 @@ class Problem:
             raise InputError(
                 f"always and never both hold {data.label(int(both[0]))}; keep it in one of them."
             )
-        scaled, chosen = None, check.standardization(given["standardize"])
+        scaled = None
         if chosen is not False:
             pair = None if chosen is True else chosen
             posed = standardized(data.matrix, data.shares, fit_intercept, pair)
@@ -201,10 +211,17 @@ class Problem:
             **self._groups_of(features),
         )
 
-    @property
+    @cached_property
     def partition(self) -> Groups:
         """The groups."""
         return Groups(self.groups if len(self.groups) else None)
+
+    def replaced(self, **changes: Any) -> Problem:
+        """The problem with changes; what was derived from its groups stays."""
+        other = replace(self, **changes)
+        if other.groups is self.groups:
+            other.__dict__["partition"] = self.partition
+        return other
 
     def groups_of(self, features: Index, names: tuple[str, ...] | None) -> tuple[str | int, ...]:
         """The groups that some features belong to: their names, else those of their first columns.
@@ -213,7 +230,7 @@ class Problem:
         """
         leaders = self.leaders_of(features)
         if self.group_names:
-            places = np.searchsorted(np.unique(self.groups), leaders)
+            places = np.searchsorted(self.partition.heads, leaders)
             return tuple(self.group_names[i] for i in places)
         return tuple(int(i) if names is None else names[i] for i in leaders.tolist())
 
@@ -243,7 +260,7 @@ class Problem:
         part = self.partition.part(features)
         if part.leaders is None:
             return {"groups": self.groups[:0], "group_names": ()}
-        heads = np.searchsorted(np.unique(self.groups), self.groups[features[part.heads]])
+        heads = np.searchsorted(self.partition.heads, self.groups[features[part.heads]])
         names = tuple(self.group_names[i] for i in heads) if self.group_names else ()
         return {"groups": part.leaders, "group_names": names}
 
@@ -255,7 +272,7 @@ class Problem:
             value = getattr(self, one.name)
             if one.name in ADDED and not np.size(value) * np.any(value):
                 continue
-            parts = value if isinstance(value, tuple) else (value,)
+            parts = value if isinstance(value, tuple) and one.name != "group_names" else (value,)
             found.update(f"{one.name}:".encode())
             for part in parts:
                 plain = dict(part) if isinstance(part, Mapping) else part
@@ -269,6 +286,12 @@ class Problem:
         """What k counts and l0 is the price of."""
         return "group" if len(self.groups) else "nonzero coefficient"
 
+    @property
+    def terms(self) -> tuple[str, str]:
+        """What makes models sparse, and what keeps coefficients small."""
+        size = f"k={self.k}" if self.k is not None else f"l0={_number(self.l0)}"
+        return size, f"ridge={_number(self.ridge)}" if self.ball is None else f"ball={self.ball:g}"
+
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
         if sparsity is None:
@@ -280,7 +303,7 @@ class Problem:
             )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
         extras = [
-            *[f"{len(np.unique(self.groups))} groups of features"] * (len(self.groups) > 0),
+            *[f"{len(self.partition.heads)} groups of features" for _ in self.groups[:1]],
             *["an intercept"] * self.fit_intercept,
             *["standardized columns"] * (self.standardize is not None),
             *["nonnegative coefficients"] * (len(self.positive) > 0),

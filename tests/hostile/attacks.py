@@ -8,6 +8,7 @@ from tests.hostile.certificates import Certificates
 from tests.hostile.checker import Checker
 from tests.hostile.checkpoints import Checkpoints
 from tests.hostile.clocks import Clocks
+from tests.hostile.groups import GroupCertificates, Groups
 from tests.hostile.names import Names
 from tests.hostile.nonconvex import NonConvex
 from tests.hostile.outputs import Outputs
@@ -26,4 +27,6 @@ ATTACKS: tuple[Attack, ...] = (
     Names(),
     Outputs(),
     Clocks(),
+    Groups(),
+    GroupCertificates(),
 )

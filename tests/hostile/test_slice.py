@@ -31,6 +31,8 @@ CASES: dict[str, tuple[int, ...]] = {
     "names": (0, 1, 2, 13, 33, 39),
     "outputs": (0, 2, 5, 8, 10, 12, 21),
     "clocks": (),
+    "groups": tuple(range(6)),
+    "group-certificates": tuple(range(6)),
 }
 """Cases that the suite can afford: the first ones, and some that have found a fault."""
 

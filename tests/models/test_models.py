@@ -15,8 +15,9 @@ from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, as_returned, exchange, refit
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Around, Move, Quadratic, descend, moves
+from sparsebounds.models.exchange import Around, Quadratic, descend, moves
 from sparsebounds.models.expansion import Expansion
+from sparsebounds.models.moves import Move
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
@@ -170,7 +171,7 @@ def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> 
         ).quadratic
         supports = [[0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]]
         values = [refit(program, search.pool[one]).value for one in supports]
-        changes = [model.value(np.array(one)) for one in supports]
+        changes = model.values([np.array(one) for one in supports])
         assert np.diff(changes) == pytest.approx(np.diff(values), abs=1e-12)
 
 

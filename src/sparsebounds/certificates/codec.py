@@ -212,7 +212,8 @@ def _groups(reader: Reader, m: int) -> Index:
     """The first column of each column's group; empty where the file says nothing of groups."""
     if "groups" not in reader.content:
         return np.zeros(0, dtype=np.int64)
-    groups, places = reader.integers("groups", 0, m - 1), np.arange(m)
+    groups = reader.integers("groups", 0, m - 1)
+    places = np.arange(len(groups))
     if len(groups) != m or np.any(groups > places) or np.any(groups[groups] != groups):
         raise CertificateError("problem.groups must name the first column of each column's group.")
     if np.all(groups == places):

@@ -77,10 +77,7 @@ def verify(
     ----------
     certificate : Certificate
         The claims and their proof.
-    X, y, sample_weight, offset : array
-        The data, as they were passed when it was made.
-    loss : Loss, optional
-        Needed only for a loss that is not in the registry.
+    X, y, sample_weight, offset, loss : as in `Certificate.verify`
 
     Returns
     -------
