@@ -3,14 +3,15 @@
 A row in doubt has three ways to be: an inlier, an outlier above or below. For most rows two of them
 are soon proved impossible: with its residual pushed beyond c, the others fit worse than the best
 model. So rows nearest to being proved come first. Each inlier that is proved adds curvature, which
-raises the bounds on the rest: trees are long and thin.
+raises the bounds on the rest: trees are long and thin. While features are open, rows are decided
+where that takes no split, and nodes are split by features, the heaviest first.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -21,7 +22,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
-from sparsebounds.exact.row_order import obeys, promising_rows, undecided_features
+from sparsebounds.exact.row_order import leading_features, obeys, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
@@ -37,8 +38,8 @@ SPENT = 0.15
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
 
-ROWS, FEATURES = 6, 2
-"""Rows and features that are tried before a node is split."""
+ROWS = 6
+"""Rows that are tried before a node is split by one of them."""
 
 FAILED = 12
 """Of these in sequence that are not decided, after which no more are tried at the root."""
@@ -246,9 +247,13 @@ class RowSearch:
             self.record.closed[place] = node
             return False
         best: tuple[float, Maker] | None = None
-        for group, most in self._choices(node):
+        rows, features = self._choices(node)
+        most, patience = (None, 1) if features else (ROWS, ROWS)
+        if everything:
+            most, patience = None, FAILED
+        for group in (rows, features if everything else []):
             failed = 0
-            for make in group if everything else itertools.islice(group, most):
+            for make in itertools.islice(group, most):
                 choice = None if self._stop() else make(state)
                 if choice is None:
                     continue
@@ -264,13 +269,13 @@ class RowSearch:
                 score = sorted(way.lower for way in choice.ways)[1]
                 if best is None or score > best[0]:
                     best = score, make
-                if failed >= FAILED:
+                if failed >= patience:
                     break
             if decided and decided[-1].ways[-1].lower >= self.goal:
                 break
-        split = None
-        if best is not None and not everything and len(decided) < 2:
-            split = best[1](state)
+        split, first = None, features[0] if features else None if best is None else best[1]
+        if first is not None and not everything and len(decided) < 2:
+            split = first(state)
         children = [] if split is None else [self._improved(way) for way in split.ways]
         # What holds for the node holds for its parts.
         children = [way if way.lower > node.lower else part_of(node, way.state) for way in children]
@@ -337,14 +342,11 @@ class RowSearch:
             self._push(aside, way)
         return place
 
-    def _choices(self, node: Node) -> Iterator[tuple[Iterator[Maker], int]]:
-        """What may be decided at a node by kinds, the most promising first in each.
-
-        And how many of each to try where not all are.
-        """
-        rows, features = promising_rows(self.bounds, node), undecided_features(self.bounds, node)
-        yield (partial(self._three_ways, node, int(row)) for row in rows), ROWS
-        yield (partial(self._two_ways, node, int(one)) for one in features), FEATURES
+    def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
+        """What may be decided at a node, about rows and about features, the best of each first."""
+        rows, features = promising_rows(self.bounds, node), leading_features(self.bounds, node)
+        ways = [partial(self._three_ways, node, row) for row in rows.tolist()]
+        return ways, [partial(self._two_ways, node, one) for one in features.tolist()]
 
     def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
         if state[switch] != 0:
