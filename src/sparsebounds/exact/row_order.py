@@ -1,11 +1,14 @@
-"""What to decide first at a node of a search over rows."""
+"""What to decide first at a node of a search over rows, and what nodes agree on."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds.bounds import RowBounds, States
+from sparsebounds.bounds import RowBounds, States, Switches
 from sparsebounds.relaxation import Node
 
 
@@ -46,3 +49,12 @@ def obeys(bounds: RowBounds, node: Node, state: States) -> bool:
     r = bounds.residuals(node.w, node.b)[(changed - first) % n]
     beyond = np.where(changed < first + n, r, -r) - bounds.c
     return bool(np.all(beyond * state[changed] >= 0.0))
+
+
+def agreed_rows(switches: Switches, states: Sequence[States]) -> States:
+    """Rows on which all of these nodes agree: 1 for inliers, -1 for outliers, 0 for the others."""
+    sides = [switches.sides(state) for state in states]
+    inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in sides))
+    outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in sides))
+    agreed: States = inlier.astype(np.int8) - outlier.astype(np.int8)
+    return agreed

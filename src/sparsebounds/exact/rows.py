@@ -13,7 +13,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 
@@ -22,15 +22,15 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
-from sparsebounds.exact.row_order import leading_features, obeys, promising_rows
+from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Node, best_shares, relaxed_node
+from sparsebounds.relaxation import Effort, Node, best_shares, relaxed_node
 
-ROOT_STEPS, STEPS = 30, 8
-"""Steps towards the best shares: at the root, at other nodes."""
+ROOT, OTHER = (60, 1e-9), (12, 1e-5)
+"""Steps towards the best shares, and the accuracy that ends them: at the root, at other nodes."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -126,7 +126,7 @@ class RowSearch:
             self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
             if self.open:
                 self._divide()
-        elif (root := self._bounded(state, w, b, ROOT_STEPS)) is not None:
+        elif (root := self._bounded(state, w, b, ROOT)) is not None:
             self._push(0, root)
 
     def _divide(self) -> None:
@@ -136,12 +136,12 @@ class RowSearch:
         """
         _, _, place, node = self.open[0]
         chain, states = ranges(self.bounds.switches, node.state, self.incumbent.b)
-        inner = self._improved(part_of(node, states[-1]), ROOT_STEPS)
+        inner = self._improved(part_of(node, states[-1]), ROOT)
         goal, asides = min(inner.lower, self.goal), []
         for state in states[:-1]:
             aside = part_of(node, state) if self._stop() else moved(self.bounds, inner, state)
             self.work += aside.work
-            asides.append(self._improved(aside, STEPS, goal))
+            asides.append(self._improved(aside, OTHER, goal))
         switches, sides = zip(*chain, strict=True)
         choice = Choice(switches, sides, (*asides, inner))
         with self.record.whole(self.open):
@@ -187,13 +187,8 @@ class RowSearch:
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
         nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
-        left = [
-            self.bounds.switches.sides(node.state) for node in nodes if node.lower < self.beyond
-        ]
-        if left:
-            inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
-            outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
-            self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
+        left = [node.state for node in nodes if node.lower < self.beyond]
+        self.rows = agreed_rows(self.bounds.switches, left) if left else self.rows
 
     def progress(self) -> SearchProgress:
         """Where the search stands."""
@@ -212,7 +207,7 @@ class RowSearch:
         return replace(self.incumbent, w=w)
 
     def _bounded(
-        self, state: States, w: Vector, b: float, steps: int, goal: float | None = None
+        self, state: States, w: Vector, b: float, effort: Effort, goal: float | None = None
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
         half, eta = half_range(self.bounds, state), 0.0
@@ -221,8 +216,8 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        goal = self.beyond if goal is None else goal
-        found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=goal, stop=self._stop)
+        goal, most, stop = self.beyond if goal is None else goal, effort, self._stop
+        found = best_shares(self.bounds, state, w, b, eta, most, goal=goal, stop=stop)
         self.work += 0.0 if found is None else found.work
         return found
 
@@ -324,12 +319,12 @@ class RowSearch:
         return state, decided
 
     def _improved(
-        self, way: Node, steps: int = STEPS, goal: float | None = None, *, again: bool = False
+        self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
     ) -> Node:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._stop():
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, steps, goal)]
+        found = [way, self._bounded(way.state, way.w, way.b, effort, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)
