@@ -59,6 +59,17 @@ def test_a_program_is_solved_as_it_is_posed() -> None:
         sb.solve(sample.X, k=2, ridge=0.1)
 
 
+@pytest.mark.parametrize("seed", [18, 23, 104])
+def test_a_search_that_rounding_keeps_open_returns_no_model_worse_than_none(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 5)) + 10.0 ** rng.uniform(4, 7)
+    y = X @ rng.standard_normal(5) * rng.uniform(0.2, 1) + 0.1 * rng.standard_normal(60)
+    l0, ridge = rng.uniform(0.3, 1.3) * np.var(y) / 2, 10.0 ** rng.uniform(-7, -3)
+    program = Program(X, y, l0=l0, ridge=ridge, fit_intercept=True)
+    solution = sb.solve(program, exact=True)
+    assert solution.upper <= program.null * (1 + 1e-12)
+
+
 def test_certificates_verify_with_several_leaves() -> None:
     sample = make_correlated(80, 40, random_state=3)
     many = 0

@@ -108,7 +108,6 @@ class Certificate:
     table : dict or None
         How the command line read the data from a table, so that `sparsebounds verify` reads it the
         same way; no part of the proof.
-    gap
 
     See Also
     --------
@@ -326,8 +325,7 @@ def leaf_claim(
 
     Parameters
     ----------
-    program, duals, leaves : as there
-        As in `leaf_bound`.
+    program, duals, leaves : as in `leaf_bound`
     points : dict, optional
         The dual points by the places of their vectors, where they are at hand.
 

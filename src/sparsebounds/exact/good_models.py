@@ -56,11 +56,6 @@ class NearOptimal:
         Wall time.
     feature_names : tuple of str or None
         One per column; None where they have no names.
-    coef
-    core
-    frequency
-    optimum
-    unused
 
     See Also
     --------

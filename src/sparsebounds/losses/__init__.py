@@ -33,7 +33,30 @@ NONCONVEX: dict[str, type[NonConvexLoss]] = {
 
 
 def get_loss(loss: str | Loss, c: float | None = None) -> Loss:
-    """The loss with that name, or the instance itself; with the scale c, if one is given."""
+    """The loss with that name, or the instance itself.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A name of `REGISTRY` or `NONCONVEX`, or an instance.
+    c : float, optional
+        The scale that a robust loss is to have, in the units of y.
+
+    Returns
+    -------
+    Loss
+        The instance.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where there is no such loss, or it has no c; the sentence lists those there are.
+
+    Examples
+    --------
+    >>> sb.losses.get_loss("truncated", c=2.0)
+    Truncated(c=2.0)
+    """
     if c is not None:
         own = get_loss(loss)
         if not isinstance(own, ResidualLoss):

@@ -27,29 +27,46 @@ and logaddexp are within 4 ulp.
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A loss: value, derivatives and conjugate, each elementwise in (y, z)."""
+    """A loss: value, derivatives and conjugate, each elementwise in (y, z).
+
+    Derive from it to write your own; `testing.check_loss` says whether it keeps its promises.
+
+    Attributes
+    ----------
+    name : str
+        Name in the registry, as users pass it to `loss=`.
+    two_class : bool
+        Whether y must be -1 or +1.
+    smoothness : float
+        Upper bound of loss'' in z; NaN where there is none.
+    convex : bool
+        Whether the loss is convex in z; where not, it is a `NonConvexLoss` and has envelopes.
+    residual : bool
+        Whether it is a function of z - y: then y and the intercept may move together.
+    self_concordant : bool
+        Whether the third derivative in z is at most the second in size, and the second rises, then
+        falls (or does one of both).
+    portable : bool
+        Whether it takes arrays of every library; else those of NumPy alone.
+
+    See Also
+    --------
+    losses.NonConvexLoss : For losses that are not convex.
+
+    Examples
+    --------
+    >>> loss = sb.losses.get_loss("poisson")
+    >>> loss.name, loss.convex, loss.parameters()
+    ('poisson', True, {})
+    """
 
     name: ClassVar[str]
-    """Name in the registry, as users pass it to `loss=`."""
-
     two_class: ClassVar[bool] = False
-    """Whether y must be -1 or +1."""
-
     smoothness: ClassVar[float]
-    """Upper bound of loss'' in z; NaN where there is none."""
-
     convex: ClassVar[bool] = True
-    """Whether the loss is convex in z; where not, it is a `NonConvexLoss` and has envelopes."""
-
     residual: ClassVar[bool] = False
-    """Whether it is a function of z - y: then y and the intercept may move together."""
-
     self_concordant: ClassVar[bool] = False
-    """Whether the third derivative in z is at most the second in size, and the second rises, then
-    falls (or does one of both)."""
-
     portable: ClassVar[bool] = True
-    """Whether it takes arrays of every library; else those of NumPy alone."""
 
     @abstractmethod
     def value(self, y: Array, z: Array) -> Array:
@@ -67,13 +84,13 @@ class Loss(ABC):
     def conjugate(self, y: Array, b: Array) -> Array:
         """loss*(y, b) = sup_z bz - loss(y, z) for b inside `domain(y)`."""
 
-    @abstractmethod
     def domain(self, y: Array) -> tuple[Array, Array]:
-        """The closed interval of b where loss*(y, b) is finite; it contains 0."""
+        """The closed interval of b where loss*(y, b) is finite, all numbers; it contains 0."""
+        return full_like(y, -float("inf")), full_like(y, float("inf"))
 
-    @abstractmethod
     def infimum(self, y: Array) -> Array:
         """inf_z loss(y, z) = -loss*(y, 0)."""
+        return 0.0 - self.conjugate(y, 0.0 * y)
 
     @abstractmethod
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:

@@ -31,17 +31,31 @@ GRANTED = 0.1
 
 @dataclass(frozen=True)
 class Box:
-    """What is proved of every model worth considering (`bounds.enclosure`)."""
+    """What is proved of every model worth considering (`bounds.enclosed`).
+
+    Attributes
+    ----------
+    low : array
+        The least that x_i.w can be, one number per row.
+    high : array
+        The most.
+    intercept : tuple[float, float]
+        A range of b; (0, 0) where none is fitted.
+    ceiling : float
+        No bound may exceed this: models above it were left out of account.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+    >>> program = sb.Program(X, [1.0, 0.0, 1.0, 9.0], k=1, ridge=0.5, loss="truncated")
+    >>> sb.bounds.enclosed(program).box.high.round(2).tolist()
+    [2.35, 2.35, 2.35, 2.35]
+    """
 
     low: Vector
     high: Vector
-    """low_i <= x_i.w <= high_i."""
-
     intercept: tuple[float, float]
-    """A range of b; (0, 0) where none is fitted."""
-
     ceiling: float
-    """No bound may exceed this: models above it were left out of account."""
 
     def envelope(self, loss: NonConvexLoss, y: Vector, offset: Vector | None) -> Envelope:
         """The envelope of the loss on the predictions that the box allows."""
@@ -58,7 +72,22 @@ class Box:
 
 @dataclass(frozen=True)
 class Envelope(Loss):
-    """A convex loss below `loss` on the box, one interval a row: y must be those of the rows."""
+    """A convex loss below another one on a box, one interval per row: y must be those of the rows.
+
+    Parameters
+    ----------
+    loss : NonConvexLoss
+        What it is below.
+    lo, hi : array
+        The ends of each row's interval.
+
+    Examples
+    --------
+    >>> y, ends, z = np.zeros(3), np.full(3, 8.0), np.array([0.0, 1.0, 4.0])
+    >>> envelope = sb.losses.Tukey().envelope(y, -ends, ends)
+    >>> bool(np.all(envelope.value(y, z) <= sb.losses.Tukey().value(y, z)))
+    True
+    """
 
     loss: NonConvexLoss
     lo: Vector

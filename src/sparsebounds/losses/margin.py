@@ -62,7 +62,18 @@ class MarginLoss(CoreLoss):
 
 @dataclass(frozen=True)
 class Sigmoid(MarginLoss):
-    """Bounded by 1; no outlier costs more."""
+    """Counts errors smoothly, for two classes: no outlier costs more than 1.
+
+    Notes
+    -----
+    1/(1 + exp(yz)).
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.Sigmoid().value(y, z).round(3).tolist()
+    [0.881, 0.5, 0.119]
+    """
 
     name: ClassVar[str] = "sigmoid"
     smoothness: ClassVar[float] = 0.0963
@@ -92,7 +103,18 @@ class Sigmoid(MarginLoss):
 
 @dataclass(frozen=True)
 class Ramp(MarginLoss):
-    """Counts errors, and margins below 1 in part: no outlier costs more than 1."""
+    """Counts errors, and margins below 1 in part: no outlier costs more than 1.
+
+    Notes
+    -----
+    min(1, max(0, 1 - yz)): the hinge, cut off at 1.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.Ramp().value(y, z).round(3).tolist()
+    [1.0, 1.0, 0.0]
+    """
 
     name: ClassVar[str] = "ramp"
     smoothness: ClassVar[float] = float("nan")

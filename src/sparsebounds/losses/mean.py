@@ -17,7 +17,29 @@ from sparsebounds.losses.base import Loss
 
 @dataclass(frozen=True)
 class MeanLoss:
-    """F: a loss, its responses y, their shares p (summing to 1) and an offset or None."""
+    """The data term F: a weighted mean of a loss.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y : array
+        Its responses.
+    p : array
+        Their shares, which sum to 1.
+    offset : array, optional
+        Added to the predictions.
+
+    Notes
+    -----
+    F(z) = sum_i p_i loss(y_i, z_i + o_i), and F*(a) = sum_i p_i loss*(y_i, a_i / p_i) - a.o.
+
+    Examples
+    --------
+    >>> F = sb.losses.MeanLoss(sb.losses.Squared(), np.array([1.0, 3.0]), np.array([0.5, 0.5]))
+    >>> F.value(np.zeros(2)), F.best_constant()
+    (2.5, 2.0)
+    """
 
     loss: Loss
     y: Array

@@ -35,12 +35,26 @@ class NonConvexLoss(Loss):
 
     `value` is 0 or more, and accurate to a few units in the last place of `value_terms`; at a kink
     `gradient` is one of its limits.
+
+    Attributes
+    ----------
+    intercept : bool
+        Whether an intercept makes sense.
+
+    Examples
+    --------
+    >>> class Wave(sb.losses.NonConvexLoss):
+    ...     name, smoothness = "wave", 1.0
+    ...     def value(self, y, z):
+    ...         return 2.0 * np.sin(0.5 * np.clip(z - y, -np.pi, np.pi)) ** 2
+    ...     def gradient(self, y, z):
+    ...         return np.sin(np.clip(z - y, -np.pi, np.pi))
+    >>> sb.testing.check_loss(Wave(), np.array([0.0, 1.0]))
     """
 
     convex: ClassVar[bool] = False
     portable: ClassVar[bool] = False
     intercept: ClassVar[bool] = True
-    """Whether an intercept makes sense."""
 
     def curvature(self, y: Any, z: Any) -> Any:
         """c >= 0 with loss(y, t) <= loss(y, z) + gradient(y, z) (t - z) + c/2 (t - z)^2.

@@ -66,7 +66,18 @@ class PhaseLoss(CoreLoss):
 
 @dataclass(frozen=True)
 class Amplitude(PhaseLoss):
-    """Phase retrieval from amplitudes: two parabolas."""
+    """Phase retrieval from amplitudes: two parabolas.
+
+    Notes
+    -----
+    ``(|z| - y)^2 / 2``, y >= 0.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.Amplitude().value(y, z).round(3).tolist()
+    [0.5, 0.5, 0.5]
+    """
 
     name: ClassVar[str] = "amplitude"
     smoothness: ClassVar[float] = 1.0
@@ -107,7 +118,18 @@ class Amplitude(PhaseLoss):
 
 @dataclass(frozen=True)
 class Quartic(PhaseLoss):
-    """Phase retrieval from intensities; a negative y (noise) is taken as it is."""
+    """Phase retrieval from intensities; a negative y (noise) is taken as it is.
+
+    Notes
+    -----
+    (z^2 - y)^2 / 4.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.Quartic().value(y, z).round(3).tolist()
+    [2.25, 0.25, 2.25]
+    """
 
     name: ClassVar[str] = "quartic"
     smoothness: ClassVar[float] = float("nan")

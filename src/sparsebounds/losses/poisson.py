@@ -14,7 +14,18 @@ from sparsebounds.losses.base import Loss, entropy, full_like
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """Poisson regression with a log link, for counts (or any y >= 0)."""
+    """Poisson regression with a log link, for counts (or any y >= 0).
+
+    Notes
+    -----
+    exp(z) - yz.
+
+    Examples
+    --------
+    >>> y, z = np.array([0.0, 1.0, 3.0]), np.ones(3)
+    >>> sb.losses.Poisson().value(y, z).round(3).tolist()
+    [2.718, 1.718, -0.282]
+    """
 
     name: ClassVar[str] = "poisson"
     smoothness: ClassVar[float] = float("nan")
@@ -35,9 +46,6 @@ class Poisson(Loss):
 
     def domain(self, y: Array) -> tuple[Array, Array]:
         return -y, full_like(y, float("inf"))
-
-    def infimum(self, y: Array) -> Array:
-        return y - entropy(y)
 
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         # exp lies above its tangent at log(y + 1), which gives, with y log(1 + 1/y) <= 1,

@@ -30,16 +30,24 @@ class QuadraticLoss(Loss):
     def conjugate_terms(self, y: Array, b: Array) -> Array:
         return 0.5 * b * b + abs(b * y)
 
-    def infimum(self, y: Array) -> Array:
-        return 0.0 * y
-
     def value_terms(self, y: Array, z: Array) -> Array:
         return self.value(y, z)
 
 
 @dataclass(frozen=True)
 class Squared(QuadraticLoss):
-    """Least squares, for a real response."""
+    """Least squares, for a real response.
+
+    Notes
+    -----
+    (z - y)^2 / 2.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Squared().value(y, z).round(3).tolist()
+    [0.0, 0.5, 8.0]
+    """
 
     name: ClassVar[str] = "squared"
     residual: ClassVar[bool] = True
@@ -53,9 +61,6 @@ class Squared(QuadraticLoss):
     def curvature(self, y: Array, z: Array) -> Array:
         return namespace(y, z).ones_like(z - y)
 
-    def domain(self, y: Array) -> tuple[Array, Array]:
-        return full_like(y, -float("inf")), full_like(y, float("inf"))
-
     def clip(self, y: Array, b: Array) -> Array:
         return b
 
@@ -66,7 +71,23 @@ class Squared(QuadraticLoss):
 
 @dataclass(frozen=True)
 class Huber(QuadraticLoss):
-    """Robust regression; `delta`, in the units of y, is where squared turns absolute."""
+    """Robust regression that is convex.
+
+    Parameters
+    ----------
+    delta : float, default 1.35
+        Where squared turns absolute, in the units of y.
+
+    Notes
+    -----
+    With r = z - y it is r^2 / 2 up to ``|r| = delta``, then ``delta |r| - delta^2 / 2``.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Huber(delta=1.0).value(y, z).round(3).tolist()
+    [0.0, 0.5, 3.5]
+    """
 
     delta: float = 1.35
 
@@ -106,7 +127,18 @@ class Huber(QuadraticLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(QuadraticLoss):
-    """The smooth support vector machine, for two classes."""
+    """The smooth support vector machine, for two classes.
+
+    Notes
+    -----
+    max(0, 1 - yz)^2 / 2, y = -1 or +1.
+
+    Examples
+    --------
+    >>> y, z = np.ones(3), np.array([-2.0, 0.0, 2.0])
+    >>> sb.losses.SquaredHinge().value(y, z).round(3).tolist()
+    [4.5, 0.5, 0.0]
+    """
 
     name: ClassVar[str] = "squared_hinge"
     two_class: ClassVar[bool] = True

@@ -23,7 +23,23 @@ from sparsebounds.losses.residual import ResidualLoss
 
 @dataclass(frozen=True)
 class Truncated(ResidualLoss):
-    """Least squares without the rows whose residual exceeds `c`: each of them costs c^2/2."""
+    """Least squares without the rows whose residual exceeds c: each of them costs c^2/2.
+
+    Parameters
+    ----------
+    c : float, default 3.0
+        The scale, in the units of y.
+
+    Notes
+    -----
+    min(r^2, c^2)/2, r = z - y.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Truncated().value(y, z).round(3).tolist()
+    [0.0, 0.5, 4.5]
+    """
 
     c: float = 3.0
 
@@ -52,7 +68,23 @@ class Truncated(ResidualLoss):
 
 @dataclass(frozen=True)
 class Tukey(ResidualLoss):
-    """Smooth, and blind to residuals beyond `c` (4.685 standard deviations of the noise)."""
+    """Smooth, and blind to residuals beyond c.
+
+    Parameters
+    ----------
+    c : float, default 4.685
+        The scale, in the units of y. The default is for noise of standard deviation 1.
+
+    Notes
+    -----
+    (c^2/6)(1 - (1 - s^2)^3), s = (z - y)/c, and c^2/6 beyond.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Tukey().value(y, z).round(3).tolist()
+    [0.0, 0.478, 3.585]
+    """
 
     c: float = 4.685
 
@@ -87,7 +119,23 @@ class Tukey(ResidualLoss):
 
 @dataclass(frozen=True)
 class GemanMcClure(ResidualLoss):
-    """Bounded by c^2/2, which it approaches slowly."""
+    """Bounded by c^2/2, which it approaches slowly.
+
+    Parameters
+    ----------
+    c : float, default 3.0
+        The scale, in the units of y.
+
+    Notes
+    -----
+    (c^2/2) s^2/(1 + s^2), s = (z - y)/c.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.GemanMcClure().value(y, z).round(3).tolist()
+    [0.0, 0.45, 2.88]
+    """
 
     c: float = 3.0
 
@@ -116,7 +164,23 @@ class GemanMcClure(ResidualLoss):
 
 @dataclass(frozen=True)
 class Welsch(ResidualLoss):
-    """Bounded by c^2/2, which it is as good as at |r| = 3 c."""
+    """Bounded by c^2/2, which it is as good as at a residual of 3 c.
+
+    Parameters
+    ----------
+    c : float, default 2.985
+        The scale, in the units of y.
+
+    Notes
+    -----
+    (c^2/2)(1 - exp(-s^2)), s = (z - y)/c.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Welsch().value(y, z).round(3).tolist()
+    [0.0, 0.473, 3.716]
+    """
 
     c: float = 2.985
 
@@ -141,7 +205,23 @@ class Welsch(ResidualLoss):
 
 @dataclass(frozen=True)
 class Cauchy(ResidualLoss):
-    """Grows with the logarithm of the residual: the negative log likelihood of Cauchy errors."""
+    """Grows with the logarithm of the residual: the negative log likelihood of Cauchy errors.
+
+    Parameters
+    ----------
+    c : float, default 2.385
+        The scale, in the units of y.
+
+    Notes
+    -----
+    (c^2/2) log(1 + s^2), s = (z - y)/c.
+
+    Examples
+    --------
+    >>> y, z = np.zeros(3), np.array([0.0, 1.0, 4.0])
+    >>> sb.losses.Cauchy().value(y, z).round(3).tolist()
+    [0.0, 0.461, 3.806]
+    """
 
     c: float = 2.385
 

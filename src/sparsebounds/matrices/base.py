@@ -25,41 +25,59 @@ PART = 1 << 22
 
 
 class Matrix(ABC):
-    """An n x m matrix of real numbers, read by scores and by columns."""
+    """An n x m matrix of real numbers, read by scores and by columns.
+
+    Attributes
+    ----------
+    shape : tuple[int, int]
+        n and m.
+    passes : float
+        Reads so far, in units of one full pass over X.
+    entry_roundings : int
+        Relative roundings already in each entry that `columns` returns.
+    names : tuple of str or None
+        The names of the columns, where the data have any.
+    elementwise : bool
+        Whether an entry has no error beyond these roundings.
+    home : Home
+        Where the entries live.
+    sparse : bool
+        Whether zeros are not stored, so that a dense block of columns is a waste.
+    tall : bool
+        Whether rows are so many next to the columns that copies of these are a waste.
+    thin : bool
+        Whether columns are better kept sparse: in products, their zeros save more than they cost.
+    by_columns : bool
+        Whether a few columns are read for their share of a pass, rather than for a pass.
+    by_products : bool
+        Whether X is better read by products than by columns, one part after the other.
+    room : int or None
+        Columns that may be held in memory at a time; None: all, where X is.
+
+    See Also
+    --------
+    open_matrix : One in a file.
+    matrices.as_matrix : Whatever users pass, as one.
+
+    Examples
+    --------
+    >>> matrix, names = sb.matrices.as_matrix(np.eye(3))
+    >>> matrix.shape, matrix.scores(np.array([1.0, 2.0, 3.0])).tolist(), matrix.passes > 0
+    ((3, 3), [1.0, 2.0, 3.0], True)
+    """
 
     shape: tuple[int, int]
     passes: float
-    """Reads so far, in units of one full pass over X."""
-
     entry_roundings: int = 0
-    """Relative roundings already in each entry that `columns` returns."""
-
     names: tuple[str, ...] | None = None
-    """The names of the columns, where the data have any."""
-
     elementwise: bool = True
-    """Whether an entry has no error beyond these roundings."""
-
     home: Home = HOST
-    """Where the entries live."""
-
     sparse: bool = False
-    """Whether zeros are not stored, so that a dense block of columns is a waste."""
-
     tall: bool = False
-    """Whether rows are so many next to the columns that copies of these are a waste."""
-
     thin: bool = False
-    """Whether columns are better kept sparse: in products, their zeros save more than they cost."""
-
     by_columns: bool = True
-    """Whether a few columns are read for their share of a pass, rather than for a pass."""
-
     by_products: bool = False
-    """Whether X is better read by products than by columns, one part after the other."""
-
     room: int | None = None
-    """Columns that may be held in memory at a time; None: all, where X is."""
 
     @property
     def entries(self) -> int:

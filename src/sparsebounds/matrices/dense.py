@@ -41,7 +41,18 @@ HELD = 8
 
 
 class DenseMatrix(Matrix):
-    """A view of the caller's array."""
+    """A view of the caller's array.
+
+    Parameters
+    ----------
+    array : array
+        Of float32 or float64.
+
+    Examples
+    --------
+    >>> sb.matrices.DenseMatrix(np.eye(2)).columns(np.array([1])).tolist()
+    [[0.0], [1.0]]
+    """
 
     def __init__(self, array: npt.NDArray[np.floating]) -> None:
         self.array = array

@@ -23,7 +23,19 @@ BLOCK = 1 << 26
 
 
 class DeviceMatrix(Matrix):
-    """A view of the caller's array, on its device."""
+    """A view of the caller's array, on its device.
+
+    Parameters
+    ----------
+    array : array
+        Of a library that follows the array API standard, such as torch.
+
+    Examples
+    --------
+    >>> import array_api_strict
+    >>> sb.matrices.DeviceMatrix(array_api_strict.eye(2)).scores(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
 
     home: Abroad
     by_products = True

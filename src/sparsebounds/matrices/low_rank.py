@@ -17,7 +17,21 @@ from sparsebounds.matrices.bits import Bits, bits_of
 
 
 class LowRankMatrix(Matrix):
-    """The product of `left` (n x r) and `right` (r x m), of which views are kept."""
+    """A product of two factors, which is never formed.
+
+    Parameters
+    ----------
+    left : array
+        Of shape (n, r); a view is kept.
+    right : array
+        Of shape (r, m); a view is kept.
+
+    Examples
+    --------
+    >>> matrix = sb.matrices.LowRankMatrix(np.ones((3, 1)), np.array([[1.0, 2.0]]))
+    >>> matrix.shape, matrix.scores(np.ones(3)).tolist()
+    ((3, 2), [3.0, 6.0])
+    """
 
     elementwise = False
 

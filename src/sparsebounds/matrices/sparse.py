@@ -28,7 +28,19 @@ FAR = 1000.0
 
 
 class SparseMatrix(Matrix):
-    """A CSC matrix; other formats are converted once, on entry."""
+    """A sparse matrix, by columns.
+
+    Parameters
+    ----------
+    matrix : scipy sparse matrix or array
+        CSC; other formats are converted once.
+
+    Examples
+    --------
+    >>> from scipy.sparse import eye_array
+    >>> sb.matrices.SparseMatrix(eye_array(3)).scores(np.array([1.0, 2.0, 3.0])).tolist()
+    [1.0, 2.0, 3.0]
+    """
 
     sparse = by_products = True
 

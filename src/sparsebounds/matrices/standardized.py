@@ -21,7 +21,22 @@ from sparsebounds.matrices.scratch import Scratch
 
 
 class StandardizedMatrix(Matrix):
-    """X with every column shifted and scaled, implicitly."""
+    """A matrix with every column shifted and scaled, implicitly.
+
+    Parameters
+    ----------
+    base : Matrix
+        What is shifted.
+    center, scale : array
+        One number per column: entries are (x_ij - center_j) / scale_j.
+
+    Examples
+    --------
+    >>> base = sb.matrices.DenseMatrix(np.array([[1.0], [3.0]]))
+    >>> matrix = sb.matrices.StandardizedMatrix(base, np.array([2.0]), np.array([0.5]))
+    >>> matrix.columns(np.array([0])).tolist()
+    [[-2.0], [2.0]]
+    """
 
     entry_roundings = 2
 
@@ -171,10 +186,29 @@ class StandardizedMatrix(Matrix):
 
 
 def column_statistics(matrix: Matrix, shares: Vector, *, centred: bool) -> tuple[Vector, Vector]:
-    """(center, scale) of the columns under weights that sum to 1.
+    """The center and scale of the columns, on which a problem is standardized.
 
-    Weighted mean and standard deviation; or, not centred, 0 and the root mean square. A
-    constant column shows rounding noise instead of 0 and is left unscaled.
+    Parameters
+    ----------
+    matrix : Matrix
+        The columns.
+    shares : array
+        Weights of the rows, which sum to 1.
+    centred : bool
+        Whether to center: weighted mean and standard deviation; if not, 0 and the root mean square.
+
+    Returns
+    -------
+    center, scale : array
+        One number per column. A constant column shows rounding noise instead of 0 and is left
+        unscaled.
+
+    Examples
+    --------
+    >>> matrix = sb.matrices.DenseMatrix(np.array([[1.0], [3.0]]))
+    >>> center, scale = sb.matrices.column_statistics(matrix, np.full(2, 0.5), centred=True)
+    >>> center.tolist(), scale.tolist()
+    ([2.0], [1.0])
     """
     n = matrix.shape[0]
     center, spread = matrix.moments(shares)

@@ -44,7 +44,23 @@ T = TypeVar("T")
 
 
 class StoredMatrix(BlockMatrix):
-    """A storage and the memory, in bytes, that this object may hold; `keep` marks rows to read."""
+    """A matrix on disk, read by blocks; `open_matrix` makes it.
+
+    Parameters
+    ----------
+    storage : Storage
+        The file.
+    memory : int, default 1 GiB
+        The bytes that this object may hold.
+    keep : mask, optional
+        The rows to read.
+
+    Examples
+    --------
+    >>> matrix = sb.open_matrix(np.eye(3), memory="1 MB")
+    >>> isinstance(matrix, sb.matrices.StoredMatrix), matrix.shape
+    (True, (3, 3))
+    """
 
     def __init__(self, storage: Storage, memory: int = MEMORY, keep: Mask | None = None) -> None:
         self.storage, self.memory, self.names = storage, memory, storage.names

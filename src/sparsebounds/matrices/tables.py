@@ -29,12 +29,34 @@ from sparsebounds.matrices.stored import StoredMatrix
 
 
 def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...] | None]:
-    """The matrix behind X, or its rows `keep` alone, and its column names, if it has any.
+    """The matrix behind X, and its column names.
 
-    float32 and float64 arrays are viewed, not copied; integers and booleans become
-    float64; anything else, or a value that is not finite, is an error. Zarr and HDF5 arrays, and
-    memory maps beyond 1 GiB, are read by blocks; Dask arrays (and frames) chunk by chunk, where
-    their scheduler runs, and never gathered.
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or Matrix
+        Arrays of float32 and float64 are viewed, not copied; integers and booleans become float64.
+        Zarr and HDF5 arrays, and memory maps beyond 1 GiB, are read by blocks; Dask arrays (and
+        frames) chunk by chunk, where their scheduler runs, and never gathered.
+    keep : mask, optional
+        The rows to take.
+
+    Returns
+    -------
+    matrix : Matrix
+        The entries.
+    names : tuple of str or None
+        Those of the columns, if they have any.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where an entry is no finite number.
+
+    Examples
+    --------
+    >>> matrix, names = sb.matrices.as_matrix([[1, 2], [3, 4]], keep=np.array([True, False]))
+    >>> matrix.shape, names
+    ((1, 2), None)
     """
     if isinstance(X, Matrix):
         given = X if keep is None else X.kept(keep)

@@ -35,43 +35,70 @@ MOST_TANGENTS, SAME = 12, 1e-14
 
 @dataclass(frozen=True)
 class Slopes:
-    """h at a point: its value, its gradient at the nonzeros and its kink at the zeros."""
+    """h at a point: its value, its gradient at the nonzeros and its kink at the zeros.
+
+    Attributes
+    ----------
+    value : float
+        h(w).
+    gradient : array
+        dh/dw_i where w_i != 0, and 0 elsewhere.
+    kink : array
+        The slope of h in the length t of a group whose w is 0, at its first column; else 0.
+    beta : float
+        The slope of the k form; NaN in the l0 form, where each feature has its own.
+
+    Examples
+    --------
+    >>> sb.penalties.L0Ridge(0.5, 1.0).slopes(np.array([2.0, 0.0])).gradient.tolist()
+    [2.0, 0.0]
+    """
 
     value: float
     gradient: Vector
-    """dh/dw_i where w_i != 0, and 0 elsewhere."""
-
     kink: Vector
-    """The slope of h in the length t of a group whose w is 0, at its first column; else 0."""
-
     beta: float
-    """The slope of the k form; NaN in the l0 form, where each feature has its own."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A smooth piece of h: sum over `active` of ridge/2 w^2 (quadratic) or a linear term."""
+    """A smooth piece of h: sum over `active` of ridge/2 w^2 (quadratic) or a linear term.
+
+    Attributes
+    ----------
+    active : array of int
+        The features that are not 0 on it.
+    sign : array
+        The sign each coordinate has on this piece; 0: either, as in a group of several.
+    ridge : array
+        ridge_i/u on the quadratic part, and on the linear part of groups; 0 for single features.
+    linear : array
+        The constant gradient on the linear part (l0 form), else 0.
+    direction : array or None
+        k form: the gradient there is direction (direction.w) / share.
+    share : float
+        k form: the budget that the linear part shares.
+    blocks : tuple of tuple[array of int, array]
+        (places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest.
+    cone : array or None
+        d there.
+
+    Examples
+    --------
+    >>> piece = sb.penalties.L0Ridge(0.5, 1.0).pattern(np.array([5.0, 0.1]), np.ones(2))
+    >>> piece.active.tolist(), piece.ridge.tolist()
+    ([0], [1.0])
+    """
 
     active: Index
     sign: Vector
-    """The sign each coordinate has on this piece; 0: either, as in a group of several."""
-
     ridge: Vector
-    """ridge_i/u on the quadratic part, and on the linear part of groups; 0 for single features."""
-
     linear: Vector
-    """The constant gradient on the linear part (l0 form), else 0."""
-
     direction: Vector | None
-    """k form: the gradient there is direction (direction.w) / share."""
-
     share: float
 
     blocks: tuple[tuple[Index, Vector], ...] = ()
-    """(places, -d d^T/u) of groups on the linear part, a row per group; `ridge` has the rest."""
-
     cone: Vector | None = None
-    """d there."""
 
     def turned(self, w: Vector, now: Vector) -> Mask:
         """Which coordinates belong to a group on the linear part that w turns around.
@@ -87,18 +114,33 @@ class Pattern:
 
 
 class Penalty(ABC):
-    """A convex penalty on w with the features inside and outside the support told."""
+    """A convex penalty on w with the features inside and outside the support told.
+
+    Attributes
+    ----------
+    ridge : array or number
+        The ridge weights, > 0: one number, or one per feature.
+    inside : mask
+        Features with u_i = 1.
+    outside : mask
+        Features with w_i = 0; none of them is inside.
+    positive : mask
+        Features with w_i >= 0.
+    groups : Groups
+        Features that share one u.
+
+    Examples
+    --------
+    >>> penalty = sb.Program(np.eye(2), [1.0, 2.0], k=1, ridge=1.0).penalty()
+    >>> isinstance(penalty, sb.penalties.Penalty), penalty.conjugate(np.array([1.0, 2.0]))
+    (True, 2.0)
+    """
 
     ridge: Any
-    """The ridge weights, > 0: one number, or one per feature."""
     inside: Any
-    """Features with u_i = 1."""
     outside: Any
-    """Features with w_i = 0; none of them is inside."""
     positive: Any
-    """Features with w_i >= 0."""
     groups: Groups
-    """Features that share one u."""
 
     def value(self, w: Vector) -> float:
         """h(w), +infinity where w is not allowed."""

@@ -20,7 +20,19 @@ Spread = TypeVar("Spread")
 
 
 class Groups:
-    """A partition of columns: `leaders` has the first column of each one's group; None: single."""
+    """A partition of columns.
+
+    Parameters
+    ----------
+    leaders : array of int, optional
+        For each column the first one of its group; None: every column stands alone.
+
+    Examples
+    --------
+    >>> groups = sb.penalties.Groups(np.array([0, 0, 2]))
+    >>> groups.heads.tolist(), groups.gather(np.array([1.0, 2.0, 4.0])).tolist()
+    ([0, 2], [3.0, 0.0, 4.0])
+    """
 
     def __init__(self, leaders: Index | None = None) -> None:
         if leaders is not None and np.array_equal(leaders, np.arange(len(leaders))):

@@ -29,7 +29,31 @@ from sparsebounds.penalties.selection import largest, slope, split
 
 @dataclass(frozen=True, eq=False)
 class KRidge(Penalty):
-    """At most k free features in the support, with a ridge; its convex envelope."""
+    """At most k free features in the support, with a ridge; its convex envelope.
+
+    Parameters
+    ----------
+    k : int
+        How many.
+    ridge : float or array
+        The weights of w_i^2 / 2.
+    inside, outside : mask, optional
+        Features known to be in the support, and out of it.
+    positive : mask, optional
+        Features with w_i >= 0.
+    groups : Groups, default SINGLE
+        Features that share one weight.
+
+    Notes
+    -----
+    h(w) = min over u in [0, 1]^m with sum u <= k of sum_i ridge_i/2 w_i^2/u_i.
+
+    Examples
+    --------
+    >>> penalty = sb.penalties.KRidge(1, 1.0)
+    >>> penalty.value(np.array([1.0, 1.0])), penalty.conjugate(np.array([1.0, 2.0]))
+    (2.0, 2.0)
+    """
 
     k: int
     ridge: Any

@@ -24,7 +24,24 @@ from sparsebounds.penalties.multipliers import best_eta
 
 @dataclass(frozen=True, eq=False)
 class L0Ridge(Penalty):
-    """The price l0_i for each feature of the support, with a ridge; its convex envelope."""
+    """The price l0_i for each feature of the support, with a ridge; its convex envelope.
+
+    Parameters
+    ----------
+    l0 : float or array
+        The prices. Where groups are not single, l0 stands at the first column of each, 0 elsewhere.
+    ridge, inside, outside, positive, groups : as in `KRidge`
+
+    Notes
+    -----
+    h(w) = sum_i min over u_i in [0, 1] of ridge_i/2 w_i^2/u_i + l0_i u_i: reverse Huber.
+
+    Examples
+    --------
+    >>> penalty = sb.penalties.L0Ridge(0.5, 1.0)
+    >>> penalty.value(np.array([0.5, 2.0])), penalty.conjugate(np.array([0.5, 2.0]))
+    (3.0, 1.5)
+    """
 
     l0: Any
     ridge: Any
@@ -32,7 +49,6 @@ class L0Ridge(Penalty):
     outside: Any = None
     positive: Any = None
     groups: Groups = SINGLE
-    """Where these are not single, l0 stands at the first column of each, and 0 elsewhere."""
 
     _one_slope = False
 

@@ -13,11 +13,34 @@ from sparsebounds._support.array import Vector
 
 
 def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
-    """The eta that nearly minimises eta ball/2 + base/(2 eta) + sum_j max(0, q_j/(2 eta) - l0_j).
+    """The multiplier eta of a ball, which acts as a ridge, with prices.
 
+    Parameters
+    ----------
+    q : array
+        Squared scores.
+    prices : array
+        One l0 per feature.
+    base : float
+        The squares of the features that are in whatever happens.
+    ball : float
+        The bound of sum w_i^2.
+
+    Returns
+    -------
+    float
+        The eta that nearly minimises eta ball/2 + base/(2 eta) + sum_j max(0, q_j/(2 eta) - l0_j).
+
+    Notes
+    -----
     Sorted by the ratio q_j / l0_j, active sets are prefixes. A prefix asks for eta_j, with
     eta_j^2 ball = (its sum of q), and allows eta up to half its last ratio. The first grows
     and the second falls with j, so the minimiser, where they meet, is max_j min(both).
+
+    Examples
+    --------
+    >>> round(sb.penalties.best_eta(np.array([4.0, 1.0]), np.array([0.1, 0.1]), 0.0, 5.0), 6)
+    1.0
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(q > 0, q / prices, 0.0)
@@ -29,7 +52,26 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
 
 
 def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
-    """The same for at most `budget` features: eta^2 ball = base + (the sum of the best q)."""
+    """The multiplier eta of a ball, which acts as a ridge, with a budget.
+
+    Parameters
+    ----------
+    q : array
+        Squared scores.
+    budget : int
+        The most features.
+    base, ball : as in `best_eta`
+
+    Returns
+    -------
+    float
+        The eta with eta^2 ball = base + (the sum of the best q).
+
+    Examples
+    --------
+    >>> sb.penalties.budget_eta(np.array([4.0, 1.0]), 1, 0.0, 1.0)
+    2.0
+    """
     best = np.sort(q)[len(q) - min(max(0, budget), len(q)) :]
     total = math.sqrt(base + float(np.sum(best)))
     return _proper(total / math.sqrt(ball))

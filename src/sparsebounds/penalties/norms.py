@@ -26,10 +26,27 @@ from sparsebounds.penalties.l0_ridge import L0Ridge
 
 
 def perspective(w: Vector, u: Vector) -> Vector:
-    """w_i^2/u_i for each i, closed: 0 at w_i = u_i = 0, +infinity at any other u_i <= 0.
+    """The closed perspective of a square, for each i.
 
+    Parameters
+    ----------
+    w, u : array
+        Coefficients and their weights.
+
+    Returns
+    -------
+    array
+        w_i^2/u_i; 0 at w_i = u_i = 0, +infinity at any other u_i <= 0.
+
+    Notes
+    -----
     With the pseudo-inverse in place of the closure, 1/0 = 0, it would not be convex and any w
     would be free of charge at u = 0.
+
+    Examples
+    --------
+    >>> sb.penalties.perspective(np.array([1.0, 0.0, 1.0]), np.array([0.5, 0.0, 0.0])).tolist()
+    [2.0, 0.0, inf]
     """
     proper = u > 0.0
     # In this order: w_i/u_i is moderate where both are tiny.
@@ -38,18 +55,71 @@ def perspective(w: Vector, u: Vector) -> Vector:
 
 
 def reverse_huber(x: Vector) -> Vector:
-    """B(x_i) for each i: |x| up to 1, (x^2 + 1)/2 beyond."""
+    """The reverse Huber function B(x_i), for each i.
+
+    Parameters
+    ----------
+    x : array
+        Numbers.
+
+    Returns
+    -------
+    array
+        ``|x|`` up to 1, (x^2 + 1)/2 beyond: min over 0 <= u <= 1 of (x^2/u + u)/2.
+
+    Examples
+    --------
+    >>> sb.penalties.reverse_huber(np.array([-0.5, 1.0, 3.0])).tolist()
+    [0.5, 1.0, 5.0]
+    """
     return L0Ridge(0.5, 1.0).costs(x)
 
 
 def k_support_norm(w: Vector, k: int) -> float:
-    """|w|_k: the l1 norm for k = 1, the Euclidean norm for k >= m, +infinity for k = 0, w != 0."""
+    """The k-support norm: its unit ball is the convex hull of unit vectors with at most k nonzeros.
+
+    Parameters
+    ----------
+    w : array
+        A vector.
+    k : int
+        How many nonzeros.
+
+    Returns
+    -------
+    float
+        The l1 norm for k = 1, the Euclidean norm for k >= m, +infinity for k = 0 and w != 0.
+
+    Examples
+    --------
+    >>> w = np.array([3.0, 4.0])
+    >>> [round(sb.penalties.k_support_norm(w, k), 6) for k in (1, 2)]
+    [7.0, 5.0]
+    """
     size = _largest(w)
     return size * math.sqrt(2.0 * KRidge(k, 1.0).value(w / size)) if size > 0.0 else 0.0
 
 
 def k_support_dual_norm(s: Vector, k: int) -> float:
-    """|s|_k* = max of s.w over |w|_k <= 1."""
+    """The dual of the k-support norm.
+
+    Parameters
+    ----------
+    s : array
+        A vector.
+    k : int
+        How many entries.
+
+    Returns
+    -------
+    float
+        The Euclidean norm of the k entries largest in size.
+
+    Examples
+    --------
+    >>> round(sb.penalties.k_support_dual_norm(np.array([3.0, 4.0, 1.0]), 2), 6)
+    5.0
+    """
     size = _largest(s)
     return size * math.sqrt(2.0 * KRidge(k, 1.0).conjugate(s / size)) if size > 0.0 else 0.0
 

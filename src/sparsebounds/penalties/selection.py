@@ -34,11 +34,29 @@ class Share:
 
 
 def level_set(scores: Vector, count: int) -> tuple[Mask, float]:
-    """A level set {scores_i >= floor, scores_i > 0} with `count` elements or more, and its floor.
+    """A level set of scores with a number of elements or more, and its floor: one pass.
 
-    It has fewer than `count` elements only when it holds every positive score (floor = 0).
-    The floor is the count-th largest of the maxima of disjoint blocks, hence no larger than the
-    count-th largest score: one pass, and only few elements more than asked for.
+    Parameters
+    ----------
+    scores : array
+        Numbers, 0 or more.
+    count : int
+        How many elements it is to have.
+
+    Returns
+    -------
+    mask : array of bool
+        Where scores_i >= floor and scores_i > 0. It has fewer than `count` elements only when it
+        holds every positive score (floor = 0).
+    floor : float
+        The count-th largest of the maxima of disjoint blocks, hence no larger than the count-th
+        largest score.
+
+    Examples
+    --------
+    >>> mask, floor = sb.penalties.level_set(np.arange(100.0), 2)
+    >>> bool(mask[98:].all()), int(mask.sum()) < 20
+    (True, True)
     """
     blocks = _BLOCKS_PER_ELEMENT * max(count, 1)
     depth = len(scores) // blocks
@@ -65,11 +83,30 @@ def largest(values: Vector, k: int) -> float:
 
 
 def slope(t: Vector, k: int) -> float:
-    """The b with sum_i min(1, t_i/b) = k >= 1, or 0 when at most k of the t_i are nonzero.
+    """The slope b that spreads a budget k over lengths t.
 
+    Parameters
+    ----------
+    t : array
+        Lengths, 0 or more.
+    k : int
+        The budget, 1 or more.
+
+    Returns
+    -------
+    float
+        The b with sum_i min(1, t_i/b) = k, or 0 when at most k of the t_i are nonzero.
+
+    Notes
+    -----
     Let a_1 <= ... <= a_k be the k largest t and R the sum of the others. The features that are not
     full are the others and the first p of the a: p is the last index with p a_p <= R + a_1 + ... +
     a_p, and b is that sum over p. Sums of nonnegative terms only, smallest first.
+
+    Examples
+    --------
+    >>> sb.penalties.slope(np.array([1.0, 1.0, 4.0]), 2)
+    2.0
     """
     if k >= len(t):
         return 0.0

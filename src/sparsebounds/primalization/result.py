@@ -61,9 +61,6 @@ class Primalization:
         Non-convex losses: what the point's own objective exceeds OPT by, f - f** at its
         predictions. There OPT is the objective with the envelope f** in the place of f, and
         `model` is fitted to f.
-    refit_value
-    support
-    unique
 
     See Also
     --------

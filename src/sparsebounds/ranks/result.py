@@ -58,7 +58,6 @@ class RankRow:
         What the theory promises for it, at the exact optimum of the relaxation.
     purified_nonzero : float
         Its nonzeros.
-    gap
     """
 
     rank: int
@@ -107,10 +106,6 @@ class RankBounds:
         Wall time.
     interrupted : bool
         Whether Ctrl-C ended the loop before its last rank.
-    best
-    lower
-    upper
-    gap
 
     See Also
     --------

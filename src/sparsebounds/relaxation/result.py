@@ -93,7 +93,6 @@ class Relaxation:
         Non-convex losses: the box on which the envelope stood in for the loss. There `value` is
         that of a convex function below the loss. Outside the box this function says nothing about
         the loss. Bounds use the box, so they may be a little above `value`.
-    gap
 
     See Also
     --------

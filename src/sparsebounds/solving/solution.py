@@ -103,12 +103,6 @@ class Solution:
         How long an exact search would go on; None where none began, or it is done.
     outliers : Outliers or None
         Truncated loss: what is proved about the rows; None where nothing was tried.
-    gap
-    group_support
-    groups_in
-    groups_out
-    bounds
-    primalization
 
     See Also
     --------

@@ -41,6 +41,7 @@ from sparsebounds.exact import (
     SearchProgress,
     proof_of,
 )
+from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
@@ -230,8 +231,12 @@ def solve_program(
                 proof = None if saved is None else proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
-            model, coef, intercept = as_returned(program, proof.model)
-            if program.relative(model.value - proof.lower, model.value) > tol:
+            found, short = proof.model, partial(_short, program, proof, tol)
+            if to_the_end and not proof.open and short(found):
+                # Leaves that rounding does not let close may hold a better model.
+                found = min(found, models.run(goal), key=lambda one: one.value)
+            model, coef, intercept = as_returned(program, found)
+            if short(model):
                 unfinished, outlook = _why_unfinished(proof), proof.outlook if proof.open else None
                 if to_the_end and not models.interrupted:
                     others = dual_points(program, relaxed, time_limit=deadline)
@@ -254,6 +259,11 @@ def solve_program(
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished, outlook
     )
+
+
+def _short(program: Program, proof: Proof, tol: float, model: Model) -> bool:
+    """Whether a search has not proved a model to be optimal."""
+    return program.relative(model.value - proof.lower, model.value) > tol
 
 
 def _why_unfinished(proof: Proof) -> str:

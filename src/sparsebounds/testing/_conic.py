@@ -19,7 +19,25 @@ from sparsebounds.program import Program
 
 @dataclass(frozen=True)
 class ConicSolution:
-    """The relaxed value, w and u on the program's own columns, and the dual vector a."""
+    """The relaxation of a program, by an interior-point solver.
+
+    Attributes
+    ----------
+    value : float
+        p**.
+    w : array
+        Coefficients on the program's own columns.
+    u : array
+        Their weights.
+    a : array
+        The dual vector.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> np.abs(sb.testing.conic_relaxation(program).u).round(3).tolist()
+    [1.0, 0.0, 0.0]
+    """
 
     value: float
     w: Vector
@@ -28,7 +46,30 @@ class ConicSolution:
 
 
 def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
-    """p** of a small program by an interior-point solver (needs cvxpy and clarabel)."""
+    """p** of a small program by an interior-point solver (needs cvxpy and clarabel).
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program, of a convex loss.
+    **solver_options : float
+        Passed to clarabel.
+
+    Returns
+    -------
+    ConicSolution
+        The relaxed value and where it is attained.
+
+    See Also
+    --------
+    relax : What it is the referee of.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> print(f"{sb.testing.conic_relaxation(program).value:.4f} {sb.relax(program).value:.4f}")
+    1.9583 1.9583
+    """
     import cvxpy as cp
 
     columns = program.matrix.columns(np.arange(program.m))

@@ -21,12 +21,39 @@ def random_program(
     most_columns: int = 5,
     grouped: bool = False,
 ) -> Program:
-    """A program of at most 8 rows and 5 columns, decided by the seed.
+    """A small program, decided by the seed; awkward ones are among them.
 
+    Parameters
+    ----------
+    seed : int
+        The seed.
+    loss : str, default "squared"
+        The name of the loss.
+    form : {"k+ridge", "l0+ridge", "k+ball", "l0+ball"}, default "k+ridge"
+        Which of the four problems.
+    fit_intercept : bool, default False
+        Whether there is an intercept.
+    most_rows, most_columns : int, default 8 and 5
+        The largest size.
+    grouped : bool, default False
+        Whether to put columns into groups of one to several.
+
+    Returns
+    -------
+    Program
+        The program.
+
+    Notes
+    -----
     Among them: tied, duplicated (with a sign), zero and constant columns, rank one, columns
     from 1e-8 to 1e8, a constant response, separable classes, a single row or column, k = 0 and
-    k > m, vectors of ridge and l0, weights (0 too), offsets, signs, always and never. `grouped`
-    puts columns into groups of one to several.
+    k > m, vectors of ridge and l0, weights (0 too), offsets, signs, always and never.
+
+    Examples
+    --------
+    >>> program = sb.testing.random_program(3)
+    >>> sb.relax(program).lower <= sb.testing.brute_force(program).value
+    True
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2 if fit_intercept else 1, most_rows + 1))

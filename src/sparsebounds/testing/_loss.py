@@ -20,11 +20,30 @@ GRID = 401
 def check_loss(loss: Loss, y: Vector, *, random_state: int = 0) -> None:
     """Raise AssertionError, in a sentence, where the loss contradicts itself.
 
-    `y` holds responses the loss can take. Checked at random predictions: derivatives against
-    differences, convexity, the Fenchel-Young inequality and its equality at the gradient, the
-    domain of the conjugate, the infimum, sublevel intervals, the smoothness constant, what
-    `self_concordant` says, and the rounding terms against extended precision. For a non-convex
-    loss, its envelopes and suprema on random boxes instead.
+    Parameters
+    ----------
+    loss : Loss
+        The loss, yours or ours.
+    y : array
+        Responses that it can take.
+    random_state : int, default 0
+        The seed of the predictions.
+
+    Raises
+    ------
+    AssertionError
+        Where a promise is not kept.
+
+    Notes
+    -----
+    Checked at random predictions: derivatives against differences, convexity, the Fenchel-Young
+    inequality and its equality at the gradient, the domain of the conjugate, the infimum, sublevel
+    intervals, the smoothness constant, what `self_concordant` says, and the rounding terms against
+    extended precision. For a non-convex loss, its envelopes and suprema on random boxes instead.
+
+    Examples
+    --------
+    >>> sb.testing.check_loss(sb.losses.Huber(delta=2.0), np.array([-1.0, 0.0, 5.0]))
     """
     rng = np.random.default_rng(random_state)
     y = np.tile(np.asarray(y, dtype=np.float64), 40)

@@ -19,7 +19,26 @@ _TOLERANCE = 1e-9
 
 
 def check_penalty(penalty: Penalty, m: int, *, random_state: int = 0) -> None:
-    """Raise AssertionError, with a sentence, where `penalty` on m features breaks an identity."""
+    """Raise AssertionError, in a sentence, where a penalty breaks an identity.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        The penalty, yours or ours.
+    m : int
+        The number of features.
+    random_state : int, default 0
+        The seed of the points.
+
+    Raises
+    ------
+    AssertionError
+        Where an identity does not hold.
+
+    Examples
+    --------
+    >>> sb.testing.check_penalty(sb.penalties.KRidge(2, 0.5), 6)
+    """
     rng = np.random.default_rng(random_state)
     points: list[Vector] = [np.zeros(m)]
     for scale in _SCALES:

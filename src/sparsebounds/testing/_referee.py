@@ -35,7 +35,23 @@ _CACHE_SIZE = 64
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best model of a program: its objective (rounded up), w and b on its own columns."""
+    """The best model of a program.
+
+    Attributes
+    ----------
+    value : float
+        Its objective, rounded up.
+    w : array
+        Coefficients on the program's own columns.
+    b : float
+        The intercept there.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> sb.testing.brute_force(program).w.round(3).tolist()
+    [0.75, 0.0, 0.0]
+    """
 
     value: float
     w: Vector
@@ -43,7 +59,29 @@ class Optimum:
 
 
 def brute_force(program: Program) -> Optimum:
-    """The optimum over all supports the program allows."""
+    """The optimum over all supports the program allows.
+
+    Parameters
+    ----------
+    program : Program
+        The sparse program, of at most 20 free features.
+
+    Returns
+    -------
+    Optimum
+        The best model.
+
+    Raises
+    ------
+    ValueError
+        Where there are more features.
+
+    Examples
+    --------
+    >>> program = sb.Program(np.eye(3), [3.0, 2.0, 1.0], k=1, ridge=1.0)
+    >>> print(f"{sb.testing.brute_force(program).value:.4f}")
+    1.9583
+    """
     solutions = _solutions(program)
     free = np.flatnonzero(program.free)
     if len(free) > MOST_FEATURES:
