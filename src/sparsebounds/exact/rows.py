@@ -11,21 +11,24 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
+from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
-from sparsebounds.fitting import Model, local_refit
+from sparsebounds.fitting import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Effort, Node, best_shares, relaxed_node
 
@@ -54,6 +57,8 @@ STRICT = 1e-9
 class RowSearch:
     """The search on a program with the truncated loss, from a model."""
 
+    _kind: ClassVar[type[RowModels]] = RowModels
+
     def __init__(
         self,
         program: Program,
@@ -62,21 +67,23 @@ class RowSearch:
         eta: float,
         boxes: Sequence[Vector] = (),
         deadline: Deadline = NEVER,
+        level: float = -math.inf,
     ) -> None:
         """`eta` is the multiplier of the ball, and of no account without one.
 
-        `boxes` are dual vectors that cut the range of the intercept.
+        `boxes` are dual vectors that cut the range of the intercept. Models up to `level` are
+        searched, at least those up to the model's value.
         """
         self.whole, self.deadline, self.tol = program, deadline, tol
         self.kept = np.flatnonzero(~program.never)
         self.program = program.restricted(self.kept)
-        self.incumbent = replace(model, w=model.w[self.kept])
         self.eta = 0.0 if program.ball is None else eta
-        level = objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT)
+        level = max(level, objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT))
         outer = outer_range(program, level, boxes, claim=True)
         cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
+        self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
         self.interrupted = self.strict = False
@@ -86,8 +93,12 @@ class RowSearch:
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
         self._stop: Callable[[], bool] = deadline.late
-        self._tried: set[bytes] = set()
         self._numbers = itertools.count()
+
+    @property
+    def incumbent(self) -> Model:
+        """The best model, on the features kept."""
+        return self.models.best
 
     @property
     def cutoff(self) -> float:
@@ -151,7 +162,7 @@ class RowSearch:
     def run(
         self,
         stop: Callable[[], bool] = lambda: False,
-        report: Callable[[SearchProgress], None] | None = None,
+        report: Callable[[Any], None] | None = None,
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
         self._stop = lambda: stop() or self.deadline.late()
@@ -190,7 +201,7 @@ class RowSearch:
         left = [node.state for node in nodes if node.lower < self.beyond]
         self.rows = agreed_rows(self.bounds.switches, left) if left else self.rows
 
-    def progress(self) -> SearchProgress:
+    def progress(self) -> Any:
         """Where the search stands."""
         upper, seconds = self.incumbent.value, self.deadline.seconds
         return SearchProgress(self.nodes, len(self.open), upper, min(self.lower, upper), seconds)
@@ -223,11 +234,19 @@ class RowSearch:
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
-        if node.lower >= self.cutoff:
-            self.record.closed[place] = node
+        if node.lower < self.cutoff:
+            self.models.offer(node)
+        if self._closes(node):
+            self._close(place, node)
         else:
-            self._offer(node)
             heapq.heappush(self.open, (node.lower, next(self._numbers), place, node))
+
+    def _closes(self, node: Node) -> bool:
+        """Whether a node's bound is enough."""
+        return node.lower >= self.cutoff
+
+    def _close(self, place: int, node: Node) -> None:
+        self.record.closed[place] = node
 
     def _expand(self, *, everything: bool = False) -> bool:
         """Take the node of least bound: decide what can be decided, then split it.
@@ -237,9 +256,9 @@ class RowSearch:
         """
         _, _, place, node = self.open[0]
         state, decided = self._without_weak(node) if everything else (node.state, [])
-        if node.lower >= self.cutoff:
+        if self._closes(node):
             heapq.heappop(self.open)
-            self.record.closed[place] = node
+            self._close(place, node)
             return False
         best: tuple[float, Maker] | None = None
         rows, features = self._choices(node)
@@ -290,7 +309,7 @@ class RowSearch:
                 self._push(place, rest)
             else:
                 # Nothing is left to decide: the bound is as high as it gets.
-                self.record.closed[place] = rest
+                self._close(place, rest)
         return bool(decided)
 
     def _alive(self, choice: Choice) -> list[Node]:
@@ -339,9 +358,13 @@ class RowSearch:
 
     def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
         """What may be decided at a node, about rows and about features, the best of each first."""
-        rows, features = promising_rows(self.bounds, node), leading_features(self.bounds, node)
+        rows, features = promising_rows(self.bounds, node), self._features(node)
         ways = [partial(self._three_ways, node, row) for row in rows.tolist()]
         return ways, [partial(self._two_ways, node, one) for one in features.tolist()]
+
+    def _features(self, node: Node) -> Index:
+        """The features to split a node by, the best first."""
+        return leading_features(self.bounds, node)
 
     def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
         if state[switch] != 0:
@@ -374,22 +397,3 @@ class RowSearch:
         found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
         self.work += found.work
         return found
-
-    def _offer(self, node: Node) -> None:
-        """Try the model that a relaxed point suggests, once for each set of inliers."""
-        program, w = self.program, node.w
-        size = np.abs(w) * np.sqrt(self.bounds.own)
-        chosen = np.flatnonzero((w != 0.0) & program.free)
-        if program.k is not None and len(chosen) > program.k:
-            chosen = chosen[np.argsort(-size[chosen], kind="stable")[: program.k]]
-        support = np.union1d(chosen, np.flatnonzero(program.always)).astype(np.int64)
-        r = self.bounds.residuals(node.w, node.b)
-        key = support.tobytes() + np.packbits(np.abs(r) < self.bounds.c).tobytes()
-        if key in self._tried:
-            return
-        self._tried.add(key)
-        columns = np.ascontiguousarray(self.bounds.rows[support].T)
-        target = program.y if program.offset is None else program.y - program.offset
-        found = local_refit(program, support, columns, [r + target])
-        if found.value < self.incumbent.value:
-            self.incumbent = found

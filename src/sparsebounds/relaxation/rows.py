@@ -305,9 +305,9 @@ class Ascent:
         own[:count] += open_
         slope = pull + 1.0 / x - own
         rest = np.square(own) + 1.0 / np.square(x)
-        if self._through(len(x)) <= min(len(x) ** 3 / 3.0, MOST):
+        if len(v) and self._through(len(x)) <= min(len(x) ** 3 / 3.0, MOST):
             return _solved(rest - np.square(square), v, slope)
-        if len(x) ** 3 / 3.0 > MOST:
+        if len(x) ** 3 / 3.0 > MOST or not len(v):
             few: Vector = slope / rest
             return few
         whole = np.square(v.T @ v)
@@ -317,7 +317,8 @@ class Ascent:
 
     def _through(self, size: int) -> float:
         """Operations of a step by the products of v v^T, whatever the number of rows."""
-        pairs = 0.5 * len(self.live) * (len(self.live) + 1.0)
+        width = len(self.live) + self.bounds.program.fit_intercept
+        pairs = 0.5 * width * (width + 1.0)
         return pairs**2 * (size + pairs / 3.0)
 
 
