@@ -191,7 +191,8 @@ class Proofs(Benchmark[Proved]):
         f"{caption_of(ABOUT)} Gaps are shares of the objective. envelope: of the bound on the "
         "tightened box; rows: of that over rows, exact=False, in s of processor time; searched: "
         f"exact=True, {SHORT:g} s of processor time ({LONG:g} s for 200 x 50 and for 5000 "
-        "rows); s to 1%: processor time until the gap is 1%; outliers: of every best model (proved), of the model found. "
+        "rows); s to 1%: processor time until the gap is 1%; outliers: of every best model "
+        "(proved), of the model found. "
         f"One data set per line. The seed, {SEED}, was drawn at random, and no setting was chosen "
         "on these data. Every certificate was verified."
     )
