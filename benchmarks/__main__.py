@@ -47,7 +47,7 @@ choice                  Cross-validation with five folds, on real tables.
                         Peers: LassoCV and LogisticRegressionCV of scikit-learn.
                         About 3 minutes; results/choice.
 
-prediction              Rows held out of 17 real tables, by what each method does by default.
+prediction              Rows held out of 15 real tables, by what each method does by default.
                         Peers: LassoCV, LogisticRegressionCV, RidgeCV, abess.
                         About 10 minutes; results/prediction.
 

@@ -116,8 +116,13 @@ class Prediction(Benchmark[PredictionRow]):
         return bool(self.options.seed != SEED)
 
     def remarks(self) -> list[str]:
+        said = [
+            "spam (4601 x 57) and mushrooms (8124 x 113), on which the settings were chosen too: left "
+            "out of the published splits because the l1 path of LogisticRegressionCV took minutes "
+            "per split."
+        ]
         reason = missing_package(["abess"])
-        return [] if reason is None else [f"abess: {reason}"]
+        return said if reason is None else [*said, f"abess: {reason}"]
 
     def measure(self, name: str) -> PredictionRow:
         X, y = self.problems[name]()
@@ -137,10 +142,7 @@ class Prediction(Benchmark[PredictionRow]):
     def judge(self, rows: Sequence[PredictionRow]) -> list[Verdict]:
         good = sum(row.as_good("ours") for row in rows)
         few = sum(row.fewest("ours") for row in rows)
-        sparse = sum(
-            row.fewest("ours") or all(not row.as_good(name) for name in smaller(row))
-            for row in rows
-        )
+        sparse = sum(not any(map(row.as_good, smaller(row))) for row in rows)
         bars = [
             (
                 f"within one standard error of the best on {AS_GOOD:.0%} of the tables",
@@ -148,7 +150,7 @@ class Prediction(Benchmark[PredictionRow]):
                 AS_GOOD,
             ),
             ("fewest columns on most tables", few, SMALLEST),
-            ("no method with fewer columns is as good, on most tables", sparse, SMALLEST),
+            ("no method as good as the best has fewer columns, on most tables", sparse, SMALLEST),
         ]
         return [
             Verdict("all", bar, f"{count} of {len(rows)}", count >= share * len(rows))

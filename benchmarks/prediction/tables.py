@@ -48,6 +48,4 @@ TABLES: dict[str, Callable[[], Table]] = {
     "vote of 1996": partial(_file, "anes96", "vote"),
     "breast cytology": partial(_file, "risk_breastcancer", "Benign"),
     "mammography": partial(_file, "risk_mammo", "Malignant"),
-    "spam": partial(_file, "risk_spambase", "Spam"),
-    "mushrooms": partial(_file, "risk_mushroom", "poisonous"),
 }
