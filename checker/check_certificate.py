@@ -191,6 +191,7 @@ def posed(document, data):
     S, _ = exact(weights)
     intercept = problem["fit_intercept"]
     need(type(intercept) is bool, "fit_intercept is neither true nor false")
+    need(not (intercept and loss.even), "this loss has no intercept")
     level = number(problem.get("level", 0.0))
     need(level == 0 or (intercept and loss.of_residual), "a level needs an intercept")
     columns, units = [], []
@@ -268,7 +269,7 @@ def own_statistics(ints, over, S, center, scale, centred):
 
 
 def check(path, data):
-    """What a certificate proves about the data; Refused where it does not."""
+    """The claims of a certificate, proved about the data; Refused where they are not."""
     document = read(path)
     program, model = posed(document, data), document["model"]
     w = dict(zip(model["support"], map(number, model["coef"])))
@@ -293,21 +294,23 @@ def check(path, data):
         claimed_lower <= lower < INF,
         f"it claims the lower bound {document['lower']!r}, but its contents give {float(lower)!r}",
     )
-    return lower, upper
+    return document["lower"], document["upper"]
 
 
 FLAWS = (KeyError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, zlib.error)
+FLAWS += (RecursionError, MemoryError)
 
 
-def refusal(path, data):
-    """Why a certificate is refused; "" where it is proved."""
+def judged(path, data):
+    """The exit code, and what is proved of the data or the first thing that fails."""
     try:
-        check(path, data)
+        lower, upper = check(path, data)
     except Refused as error:
-        return str(error)
+        return 1, f"Refused: {error}."
     except FLAWS as error:
-        return f"it is not well formed ({type(error).__name__}: {error})"
-    return ""
+        return 1, f"Refused: it is not well formed ({type(error).__name__}: {error})."
+    proved = f"no model has an objective below {lower!r}, and the stored one has at most {upper!r}"
+    return 0, f"Proved: {proved}."
 
 
 def main(arguments):
@@ -315,22 +318,11 @@ def main(arguments):
         print(__doc__)
         return 2
     try:
-        data = dict(np.load(arguments[1]))
-        with open(arguments[0], "rb"):
-            why = refusal(arguments[0], data)
+        code, sentence = judged(arguments[0], dict(np.load(arguments[1])))
     except (OSError, ValueError) as error:
-        print(f"Cannot be read: {error}")
-        return 2
-    if why:
-        print(f"Refused: {why}.")
-        return 1
-    with open(arguments[0], encoding="utf-8") as stream:
-        claims = json.load(stream)
-    print(
-        f"Proved: no model has an objective below {claims['lower']!r}, and the stored one has at "
-        f"most {claims['upper']!r}."
-    )
-    return 0
+        code, sentence = 2, f"Cannot be read: {error}"
+    print(sentence)
+    return code
 
 
 if __name__ == "__main__":

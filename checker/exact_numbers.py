@@ -52,8 +52,15 @@ def short(x, up):
 ROUNDED = [Context(50, side, MIN_EMIN, MAX_EMAX) for side in (ROUND_FLOOR, ROUND_CEILING)]
 
 
-@lru_cache(4096)
 def enclosed(function, x):
+    """Numbers below and above exp(x) or ln(x); of a float, which is a guess, a guess."""
+    if isinstance(x, float):
+        return [getattr(math, {"ln": "log"}.get(function, function))(x)] * 2
+    return rounded(function, x)
+
+
+@lru_cache(4096)
+def rounded(function, x):
     """Fractions below and above exp(x) or ln(x): decimals rounded correctly, and one unit more."""
     if function == "exp" and abs(x) > 5000:
         need(x < 0, "a prediction is beyond 5000, where exponentials are not evaluated")
@@ -86,8 +93,8 @@ def exact_fractions(values):
 
 def unpacked(record, name, kind, length):
     """A compressed array of a file."""
-    raw = zlib.decompress(base64.b64decode(record[name], validate=True))
-    values = np.frombuffer(raw, dtype=kind)
+    stream, size = base64.b64decode(record[name], validate=True), np.dtype(kind).itemsize * length
+    values = np.frombuffer(zlib.decompressobj().decompress(stream, size + 1), dtype=kind)
     need(len(values) == length, f"{name} does not hold {length} numbers")
     need(bool(np.all(np.isfinite(values))), f"{name} holds numbers that are not finite")
     return values.tolist()

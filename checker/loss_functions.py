@@ -1,15 +1,15 @@
 """The losses: values, conjugates and slopes, each rounded to the side that is asked for."""
 
-import math
-from itertools import pairwise
-
 from exact_numbers import INF, Q, enclosed, entropy, need, number, root, share, short
 
 CONVEX = ("squared", "huber", "squared_hinge", "logistic", "poisson")
 RESIDUAL = ("truncated", "tukey", "geman_mcclure", "welsch", "cauchy")
 MARGIN = ("ramp", "sigmoid")
 LOSSES = (*CONVEX, *RESIDUAL, *MARGIN, "amplitude", "quartic")
-TURNS = {"truncated": 1, "tukey": 5, "geman_mcclure": 3, "welsch": 2, "cauchy": 1}
+# With q = (r/c)^2: 1/q where a loss turns concave, and q where its second derivative is least.
+TURNS = {"tukey": 5, "geman_mcclure": 3, "welsch": 2, "cauchy": 1}
+DIPS = {"tukey": Q(3, 5), "geman_mcclure": Q(1), "welsch": Q(3, 2), "cauchy": Q(3)}
+POWERS = {"geman_mcclure": 2, "cauchy": 1}  # loss' = r/(1 + q)^power
 
 
 class Loss:
@@ -21,6 +21,7 @@ class Loss:
         need(self.c is None or self.c > 0, "the scale of a loss must be above 0")
         self.two_class = name in ("logistic", "squared_hinge", *MARGIN)
         self.of_residual = name in ("squared", "huber", *RESIDUAL)
+        self.even = name in ("amplitude", "quartic")
 
     def value(self, y, z, side=1):
         """loss(y, z), rounded up (side 1) or down (side 0)."""
@@ -57,22 +58,48 @@ class Loss:
 
     def slope(self, y, z, side=1):
         """The derivative at z, in the domain: one of two numbers that it lies between."""
-        if self.name == "squared":
-            return z - y
-        if self.name == "huber":
-            return max(-self.c, min(self.c, z - y))
-        if self.name == "squared_hinge":
+        r, name = z - y, self.name
+        if name == "squared":
+            return r
+        if name == "huber":
+            return max(-self.c, min(self.c, r))
+        if name == "squared_hinge":
             return -y * max(Q(0), 1 - y * z)
-        if self.name == "logistic":
+        if name == "logistic":
             return -y * share(y * z, side)
-        return enclosed("exp", z)[side] - y
+        if name == "sigmoid":
+            return -y * share(y * z, side) * share(-y * z, side)
+        if name == "quartic":
+            return z * (z * z - y)
+        if name == "poisson":
+            return enclosed("exp", z)[side] - y
+        q = (r / self.c) ** 2
+        if name == "tukey":
+            return r * (1 - min(q, 1)) ** 2
+        return r * (enclosed("exp", -q)[side] if name == "welsch" else (1 + q) ** -POWERS[name])
 
     def curvature(self, y, z):
-        """The second derivative, rounded down: of the losses that have regions."""
+        """The second derivative, rounded down."""
         if self.name == "poisson":
             return enclosed("exp", z)[0]
-        e = enclosed("exp", -abs(z))
-        return e[0] / (1 + e[1]) ** 2
+        if self.name == "logistic":
+            e = enclosed("exp", -abs(z))
+            return e[0] / (1 + e[1]) ** 2
+        if self.name == "quartic":
+            return 3 * z * z - y
+        if self.name == "sigmoid":
+            low, high = share(y * z, 0), share(y * z, 1)
+            return low * (1 - high) * (1 - 2 * high)
+        return self.bend(((z - y) / self.c) ** 2)
+
+    def bend(self, q):
+        """The second derivative of a smooth robust loss where (r/c)^2 = q, rounded down."""
+        if self.name == "tukey":
+            return (1 - min(q, 1)) * (1 - 5 * min(q, 1))
+        if self.name == "welsch":
+            return (1 - 2 * q) * enclosed("exp", -q)[2 * q > 1]
+        power = POWERS[self.name]
+        return (1 - (2 * power - 1) * q) / (1 + q) ** (power + 1)
 
     def domain(self, y, t):
         """Whether the conjugate is finite at t."""
@@ -101,43 +128,54 @@ class Loss:
             1 if self.name in MARGIN else self.c**2 / tops[self.name] if self.name in tops else INF
         )
 
-    def bend(self, y, u, v):
-        """An upper bound of the second derivative between u and v."""
-        if self.name in RESIDUAL:  # concave beyond c / sqrt(turns)
-            near = 0 if (u - y) * (v - y) <= 0 else min(abs(u - y), abs(v - y))
-            return 0 if near * near * TURNS[self.name] >= self.c**2 else 1
-        if self.name == "sigmoid":  # concave below 0, and not above its value
-            least = min(y * u, y * v)
-            return min(Q(1, 10), self.value(y, y * least)) if max(y * u, y * v) > 0 else 0
+    def cores(self, y):
+        """Where the loss is convex, ends rounded both outward and inward; it is concave beside."""
+        if self.name == "sigmoid":
+            return [(0, 0, INF, INF)] if y > 0 else [(-INF, -INF, 0, 0)]
+        if self.name == "quartic" and y <= 0:
+            return [(-INF, -INF, INF, INF)]
+        square = y / 3 if self.name == "quartic" else self.c**2 / TURNS[self.name]
+        less, more = short(root(square, False), False), short(root(square), True)
         if self.name == "quartic":
-            return max(0, 3 * max(u * u, v * v) - y)
-        return 0 if self.name == "ramp" else 1
+            return [(-INF, -INF, -more, -less), (less, more, INF, INF)]
+        return [(y - more, y - less, y + less, y + more)]
 
     def supremum(self, y, t, low, high):
-        """An upper bound of t z - loss(y, z) over low <= z <= high.
+        """An upper bound of h(z) = t z - loss(y, z) over low <= z <= high.
 
-        On a cell of width h it exceeds its values at the ends by at most bend h^2/8.
+        Losses that are a minimum of parabolas and constants, and the ramp, have it at an end or
+        where one of these has. Of others h is concave on the cores of the loss and below its
+        tangents there; between them it is convex and below the larger of its ends.
         """
-        turn = short(root(self.c**2 / TURNS[self.name]), True) if self.name in RESIDUAL else 1
-        corners = {y + turn, y - turn} if self.name in RESIDUAL else {-y, Q(0), y}
-        points = sorted({low, high, *(z for z in corners if low < z < high)})
-        at = {z: t * z - self.value(y, z, 0) for z in points}
-        slack = (abs(t) * (abs(low) + abs(high)) + sum(map(abs, at.values()))) / (1 << 52)
-        slack = short(slack, True)
-        cells, best = list(pairwise(points)), max(at.values())
-        while True:
-            over = [(max(at[u], at[v]) + self.bend(y, u, v) * (v - u) ** 2 / 8) for u, v in cells]
-            cells = [cell for cell, top in zip(cells, over) if top > best + slack]
-            if not cells:
-                return short(best + slack, True)
-            need(len(cells) < 4096, "the supremum of a loss on its box is too hard to find")
-            halves = []
-            for u, v in cells:
-                few = 2 ** max(0, 6 - math.frexp(v - u)[1])  # a middle of few bits
-                middle = Q(round((u + v) / 2 * few), few)
-                at[middle] = t * middle - self.value(y, middle, 0)
-                halves += [(u, middle), (middle, v)]
-            cells, best = halves, max(best, *(at[v] for _, v in halves))
+
+        ways = {"truncated": [t + y], "amplitude": [t + y, t - y], "ramp": [y]}.get(self.name, [])
+        points = [low, high, *(max(low, min(high, z)) for z in ways)]
+        best = max(t * z - self.value(y, z, 0) for z in points)
+        for first, start, stop, last in [] if ways else self.cores(y):
+            if first <= high and low <= last:
+                a, b = (max(start, min(stop, z)) for z in (low, high))
+                z = max(a, min(b, self.stationary(y, t, a, b)))
+                best = max(best, self.tangent(y, t, z, max(low, first), min(high, last)))
+        return short(best, True)
+
+    def tangent(self, y, t, z, low, high, kappa=0):
+        """The most, from low to high, of the tangent of h at z; of h - kappa (z - y)^2/2."""
+        drift = kappa * (z - y)
+        slopes = [self.slope(y, z, side) + drift for side in (0, 1)]
+        rise = max(0, (high - z) * (t - min(slopes)), (z - low) * (max(slopes) - t))
+        return t * z - self.value(y, z, 0) - drift * (z - y) / 2 + rise
+
+    def stationary(self, y, t, low, high):
+        """A point near which the slope is t, where the loss is convex: any point would do."""
+        base = y if self.of_residual else Q(0)
+        near, far, at = float(low - base), float(high - base), float(y - base)
+        for _ in range(60):
+            middle = (near + far) / 2
+            rises = self.slope(at, middle) < t
+            near, far = (middle, far) if rises else (near, middle)
+        z, bend = base + Q(near), self.curvature(at, near)
+        # One exact step of Newton's method doubles the digits.
+        return short(z + (t - self.slope(y, z)) / Q(bend), True) if bend > 0 else z
 
     def radius(self, v):
         """How far from y (margins: below 64) the loss is at least v, for all that is further."""

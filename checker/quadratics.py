@@ -58,7 +58,7 @@ class Quadratic:
             float(self.gram(j, j) * self.units[j] ** 2 / self.over + abs(x))
             for j, x in zip(live, d)
         ]
-        scales = [Q(2) ** -round(math.log2(size or 1.0) / 2) for size in sizes]
+        scales = [Q(2) ** -round(math.log2(max(size, 0.0) or 1.0) / 2) for size in sizes]
         ways = [(self.units[j] * scale).as_integer_ratio() for j, scale in zip(live, scales)]
         if R is not None:
             others = [(unit * scale).as_integer_ratio() for unit, scale in zip(R.units, scales)]

@@ -1,10 +1,12 @@
-"""The truncated loss: search trees over features, rows and cuts of the intercept."""
+"""Robust losses: search trees over features, rows and cuts of the intercept."""
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from operator import mul
 
-from exact_numbers import INF, Q, exact_fractions, need, slices, unpacked
+from exact_numbers import INF, Q, exact_fractions, need, root, short, slices, unpacked
+from loss_functions import DIPS, RESIDUAL, Loss
 from programs import Program
 from quadratics import Quadratic, factor
 from robust_boxes import boxed
@@ -13,9 +15,8 @@ from search_trees import split_of
 
 def rows_bound(program, record, level, duals):
     """The smallest bound of the leaves of a tree over rows."""
-    known = program.loss.name == "truncated"
-    need(known, f"this checker does not know rows of the loss {program.loss.name!r}")
-    need(not program.grouped, "this checker does not know rows together with groups")
+    known = program.loss.name in RESIDUAL and not program.grouped
+    need(known, "a tree over rows is for robust losses without groups")
     count, splits, n = record["kept_count"], record["splits"], program.n
     points, lents = record["point_count"], record["lent_count"]
     size = 1 + 2 * splits
@@ -38,7 +39,8 @@ def rows_bound(program, record, level, duals):
     )
     place = unpacked(record, "points", "<i4", size)
     counts = unpacked(record, "counts", "<i4", points)
-    need(min(counts) >= 0 and min(place) >= -1, "counts and points must not be negative")
+    fits = all(-1 <= p < points for p in place) and all(0 <= i < size for i in scope)
+    need(fits and min(counts) >= 0, "a node names what is not there")
     support = list(slices(unpacked(record, "support", "<i4", sum(counts)), counts))
     values = list(slices(unpacked(record, "values", "<f8", sum(counts)), counts))
     intercept, lent = (
@@ -59,7 +61,7 @@ def rows_bound(program, record, level, duals):
             at, p = named.get(scope[node]), place[node]
             part = at is not None and all(a in (0, b) for a, b in zip(at, state))
             need(part, "a leaf is bounded at a node that it is no part of")
-            need(0 <= p < points and 0 <= lent[p] < lents, "a leaf has no bound")
+            need(p >= 0 and 0 <= lent[p] < lents, "a leaf has no bound")
             need(all(0 <= j < count for j in support[p]), "a tree names a feature it has not")
             w, i = {j: Q(x) for j, x in zip(support[p], values[p])}, lent[p]
             lends = i, theta[i], shares[i], Q(etas[i]), Q(middles[i])
@@ -74,6 +76,93 @@ def rows_bound(program, record, level, duals):
     return lower
 
 
+def granted(theta):
+    """The curvature theta/(1 - theta) that a row in doubt may lack, rounded up."""
+    return Q(math.ceil(Q(theta) / (1 - Q(theta)) * (1 << 90)), 1 << 90)
+
+
+def halved(holds, low, high, steps):
+    """Where a condition begins to hold."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+@lru_cache(None)
+def touching(loss, kappa):
+    """Where a line touches g(r) = loss + kappa r^2/2 twice, its slope s, and g*(s) from above.
+
+    The points and the slope are guesses, made in floats: g* is that of whatever they are. None
+    where they are not on the two convex parts of g, or where there are none.
+    """
+    unit, c, dip, own = Loss(loss.name, {"c": 1.0}), loss.c, DIPS[loss.name], float(kappa)
+
+    def value(r):
+        return unit.value(0.0, r) + own * r * r / 2
+
+    def slope(r):
+        return unit.slope(0.0, r) + own * r
+
+    def bend(r):
+        return unit.bend(r * r) + own
+
+    def ends(s):
+        return halved(lambda r: slope(r) > s, 0.0, first, 20), halved(
+            lambda r: slope(r) > s, second, s / own + second, 20
+        )
+
+    def above(s):
+        a, b = ends(s)
+        return value(b) - value(a) < s * (b - a)
+
+    if not 1e-9 < own < -unit.bend(float(dip)):
+        return None
+    first = halved(lambda r: bend(r) < 0, 0.0, math.sqrt(dip), 50)
+    second = halved(lambda r: bend(r) > 0, math.sqrt(dip), 4 / own, 50)
+    a, b = ends(halved(above, slope(second), slope(first), 12))
+    for _ in range(6):
+        s = (value(b) - value(a)) / (b - a)
+        a, b = (r - (slope(r) - s) / bend(r) if bend(r) > 0 else r for r in (a, b))
+    near, far, s = Q(a) * c, Q(b) * c, Q(s) * c
+    convex = [loss.bend((r / c) ** 2) + kappa >= 0 for r in (near, far)]
+    if not (all(convex) and 0 <= a * a <= dip <= b * b and s >= 0):
+        return None
+    low, high = (root(dip * c * c, up) for up in (False, True))
+    inner = loss.tangent(Q(0), s, near, Q(0), high, kappa)
+    return near, far, s, max(inner, loss.tangent(Q(0), s, far, low, max(far, s / kappa), kappa))
+
+
+def below_smooth(loss, r, kappa):
+    """v and t with v + t (s - r) - kappa (s - r)^2/2 below a smooth loss, for all residuals s.
+
+    With g = loss + kappa r^2/2 and tau = t + kappa r, v = tau r - kappa r^2/2 - g*(tau).
+    """
+    size, nothing, convex = abs(r), (Q(0), Q(0)), loss.bend(DIPS[loss.name]) + kappa >= 0
+    touch = None if convex or not kappa else touching(loss, kappa)
+    if not convex and touch is None:
+        return nothing
+    near, far, s, top = touch or (INF, INF, INF, -INF)
+    tau = loss.slope(Q(0), size, 0) + kappa * size
+    tau = min(tau, s) if size <= near else max(tau, s) if size >= far else s
+    grid = Q(2) ** (loss.c.numerator.bit_length() - loss.c.denominator.bit_length() - 120)
+    t = math.floor((tau - kappa * size) / grid) * grid
+    tau = t + kappa * size
+    if tau < 0:
+        return nothing
+    # Beyond size and tau/kappa h(s) = tau s - g(s) falls; it is concave on either convex part of g.
+    fall = max(size, tau / kappa)
+    if convex:
+        top = loss.tangent(Q(0), tau, size, Q(0), fall, kappa)
+    elif size <= near:
+        top = max(loss.tangent(Q(0), tau, size, Q(0), near, kappa), top - (s - tau) * near)
+    elif size >= far:
+        top += max(tau - s, 0) * far
+        top = max(loss.tangent(Q(0), tau, size, far, fall, kappa), top)
+    value = short(tau * size - kappa * size * size / 2 - top, False)
+    return value, t if r > 0 else -t
+
+
 class RowBounds:
     STEEP = 100
 
@@ -85,7 +174,7 @@ class RowBounds:
     def bound(self, state, w, b, lent):
         """The bound over the models of a node, at a point; 0 where convexity is not proved."""
         program, (key, theta, shares, eta, middle) = self.program, lent
-        n, m, c, own = program.n, program.m, program.loss.c, self.own
+        n, m, own = program.n, program.m, self.own
         above, below, kept = state[m : m + n], state[m + n : m + 2 * n], state[:m]
         known = list(zip(self.cuts, state[m + 2 * n :]))
         low = max([self.outer[0], *(cut for cut, s in known if s > 0)])
@@ -104,7 +193,7 @@ class RowBounds:
         total, t = Q(0), []
         values, fits = [], program.predictions(w, Q(0))
         for z, y, o, a, s, x in zip(fits, program.y, program.o, above, below, theta):
-            value, slope = self.row(z + b - y, c, a, s, x)
+            value, slope = self.row(z + b - y, a, s, granted(x))
             values.append(value - slope * (z - o))
             t.append(slope)
         T, grid = exact_fractions(t)
@@ -129,8 +218,11 @@ class RowBounds:
             total -= eta * (far * far - (b - middle) ** 2) / 2
         return total
 
-    def row(self, r, c, above, below, theta):
-        """A loss below that of a row, and its slope, at the residual r."""
+    def row(self, r, above, below, kappa):
+        """v and t with v + t (s - r) - kappa (s - r)^2/2 below the row's loss at s, for all s."""
+        loss, c, size = self.program.loss, self.program.loss.c, abs(r)
+        if loss.name != "truncated":
+            return below_smooth(loss, r, kappa)
         top, bottom = (
             -c if below > 0 else c if above < 0 else INF,
             c if above > 0 else -c if below < 0 else -INF,
@@ -140,9 +232,8 @@ class RowBounds:
             value, slope = c * c / 2, Q(0)
         elif above < 0 and below < 0:
             value, slope = r * r / 2, r
-        else:  # psi, with theta rounded down to the square of a short number
-            small = Q(math.isqrt(int(Q(theta) * (1 << 120))), 1 << 60)
-            size = abs(r)
+        else:  # psi, with theta = kappa/(1 + kappa) rounded down to the square of a short number
+            small = Q(math.isqrt(int(kappa / (1 + kappa) * (1 << 120))), 1 << 60)
             bent = max(size - c * small, 0) / (1 - small * small)
             flat = size * small >= c
             value = c * c / 2 if flat else (r * r - (1 - small * small) * bent * bent) / 2
@@ -157,11 +248,11 @@ class RowBounds:
             before, wider = self.known[key]
             if wider.issuperset(span) and all(a in (0, b) for a, b in zip(before, rows)):
                 return True
-        least = []
-        for a, s, x in zip(rows[:n], rows[n:], theta):
-            doubt = -Q(x) / (1 - Q(x)) if not (a > 0 or s > 0) else Q(0)
-            least.append(Q(1) if a < 0 and s < 0 else doubt)
-        W = [s * math.floor(x * (1 << 90)) for s, x in zip(program.S, least)]
+        least = [-granted(x) for x in theta]
+        if program.loss.name == "truncated":
+            for i, (a, s) in enumerate(zip(rows[:n], rows[n:])):
+                least[i] = Q(0) if a > 0 or s > 0 else Q(1) if a < 0 and s < 0 else least[i]
+        W = [s * int(x * (1 << 90)) for s, x in zip(program.S, least)]
         parts = Program.__new__(Program)
         parts.columns, parts.units = (
             [program.columns[j] for j in span],

@@ -6,6 +6,7 @@ pages of pages_elsewhere.py, the gallery (of examples/) and one page per public 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -14,6 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx_gallery.sorting import ExplicitOrder
 
 import sparsebounds
 
@@ -41,6 +43,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 # Formulas are indented text; Python says that it is Python.
 highlight_language = "text"
 default_role = "py:obj"
+smartquotes = False  # --option is no dash
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -61,11 +64,15 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto/gallery",
     "filename_pattern": r"/plot_",
+    "within_subsection_order": ExplicitOrder(
+        ["plot_instead_of_stepwise.py", "plot_certify_a_lasso.py", "*"]
+    ),
     "ignore_pattern": r"^(?!plot_)",
     "backreferences_dir": "auto/backreferences",
     "doc_module": ("sparsebounds",),
     "reference_url": {"sparsebounds": None},
     "download_all_examples": False,
+    "thumbnail_size": (480, 288),
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
@@ -78,14 +85,17 @@ warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"sparsebounds {version}"
+# Sites of several versions stand side by side, each in a folder of its version's name.
+html_context = {"versions": os.environ.get("DOCS_VERSIONS", "").split()}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_scorer.js")
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "sparsebounds"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "navbar_end": ["version", "theme-switcher"],
     "navbar_align": "left",
     "show_prev_next": True,

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sparsebounds.cli import app as commands
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 AUTO = DOCS / "auto"
+TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
@@ -45,6 +47,15 @@ def moved() -> dict[Path, Path]:
 
 
 MOVED = moved()
+SHOWN = {
+    ROOT / "README.md": DOCS / "index.md",
+    **{
+        script: AUTO / "gallery" / script.relative_to(ROOT / "examples").with_suffix(".rst")
+        for script in (ROOT / "examples").rglob("plot_*.py")
+    },
+    **MOVED,
+}
+"""What has a page on the site though it is none in docs/."""
 
 
 def relinked(text: str, source: Path, place: Path) -> str:
@@ -54,9 +65,7 @@ def relinked(text: str, source: Path, place: Path) -> str:
         if "://" in link[2] or link[2].startswith("mailto:"):
             return link[0]
         target = (source.parent / link[2]).resolve()
-        target = MOVED.get(target, target)
-        if target == ROOT / "README.md":
-            target = DOCS / "index.md"
+        target = SHOWN.get(target, target)
         return link[1] + Path(os.path.relpath(target, place.parent)).as_posix() + link[3]
 
     return LINK.sub(follow, text)
@@ -65,20 +74,26 @@ def relinked(text: str, source: Path, place: Path) -> str:
 def redirect(app: Any, docname: str, content: list[str]) -> None:
     """A page of docs/, as Sphinx reads it, with links to where pages are on the site.
 
-    Anchors in HTML, which the forge understands, become those of MyST.
+    Anchors in HTML, which the forge understands, become those of MyST. `auto/benchmarks/*` stands
+    for the tables that the page does not name.
     """
     page = DOCS / f"{docname}.md"
     if page.exists() and not page.is_relative_to(AUTO):
-        content[0] = ANCHOR.sub(r"(\1)=", relinked(content[0], page, page))
+        text = ANCHOR.sub(r"(\1)=", relinked(content[0], page, page))
+        tables = (f"auto/benchmarks/{path.stem}" for path in (AUTO / "benchmarks").glob("*.md"))
+        rest = sorted(table for table in tables if f"<{table}>" not in text)
+        content[0] = text.replace("auto/benchmarks/*", "\n".join(rest))
 
 
 def write() -> None:
     """All these pages; those that are unchanged keep their time, so that Sphinx need not read."""
+    for old in {*AUTO.glob("benchmarks/*.md")} - {*MOVED.values()}:
+        old.unlink()
     for source, place in MOVED.items():
         if source.suffix == ".md":
             text = relinked(source.read_text(encoding="utf-8"), source, place)
             if source.parent.name == "results":
-                text += f"\n{recorded(source)}\n"
+                text = with_record(text, source)
             _save(place, text)
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -101,16 +116,17 @@ def _git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def recorded(table: Path) -> str:
-    """Where the numbers of a table are, and the commit that brought them."""
+def with_record(text: str, table: Path) -> str:
+    """A page of results with its tables in small print, and the commit that brought them."""
     numbers = table.with_suffix(".json")
     place = numbers.relative_to(ROOT).as_posix()
-    sentence = f"The numbers behind this page are in `{place}`"
+    sentence = f"The numbers are in `{place}`"
     if _git("rev-parse", "--is-shallow-repository") == "false":
         said = _git("log", "-1", "--format=%h of %cs", "--", place)
         if said:
             sentence += f", recorded in commit {said}"
-    return f"---\n\n{sentence}."
+    text = TABLE.sub(lambda found: f":::{{div}} numbers\n{found[0]}:::\n", text)
+    return text.replace(":::{div}", f"{sentence}.\n\n:::{{div}}", 1)
 
 
 def command_page() -> str:
@@ -135,7 +151,7 @@ def _described(name: str, command: Any) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
         words = " ".join(paragraph.split())
         if words.startswith("Example: "):
-            yield from ("```text", words.removeprefix("Example: "), "```", "")
+            yield from ("```text", _wrapped(words.removeprefix("Example: ")), "```", "")
         else:
             yield from (_plain(words), "")
     panels: dict[str, list[Any]] = {}
@@ -143,7 +159,8 @@ def _described(name: str, command: Any) -> Iterator[str]:
         title = "Arguments" if one in positional else one.rich_help_panel or "Options"
         panels.setdefault(title, []).append(one)
     for title, members in panels.items():
-        yield from (f"### {name}: {title.lower()}", "", "| | |", "|---|---|")
+        head = "argument" if title == "Arguments" else "option"
+        yield from (f"**{title}**", "", f"| {head} | |", "|---|---|")
         for one in members:
             yield f"| {_spelling(one)} | {_cell(one)} |"
         yield ""
@@ -167,5 +184,11 @@ def _cell(one: Any) -> str:
 
 
 def _plain(words: str) -> str:
-    """Text as it is: what Markdown would take for its own is escaped."""
-    return re.sub(r"([*_<\\`])", r"\\\1", words)
+    """Text as it is: what Markdown would take for its own is escaped, options are code."""
+    escaped = re.sub(r"([*_<\\`])", r"\\\1", words)
+    return re.sub(r"(?<![\w-])--[a-z][\w-]*", r"`\g<0>`", escaped)
+
+
+def _wrapped(command: str) -> str:
+    """A long command on several lines, each a little less than 80 characters."""
+    return " \\\n    ".join(textwrap.wrap(command, 74, break_on_hyphens=False))

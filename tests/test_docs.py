@@ -289,6 +289,6 @@ def test_the_reference_names_all_that_is_public() -> None:
 )
 def test_newcomers_find_answers(question: str, answer: str) -> None:
     """Home, questions and answers, the page: two clicks, and one more for a heading."""
-    assert "\nfaq\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "<faq>\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     questions = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
     assert f"({answer})" in questions.partition(f"\n### {question}\n")[2].partition("\n### ")[0]

@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("matrices",),
     ("arguments",),
     ("data",),
-    ("groups", "yardstick"),
+    ("groups", "ridge", "yardstick"),
     # One layer: a problem read from a file poses itself.
     ("problem", "program"),
     ("bounds",),

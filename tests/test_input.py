@@ -245,7 +245,7 @@ RESPONSES = [
 
 def scalar_cases(name: str) -> list[Any]:
     """What a positive number must not be."""
-    number, finite = "must be a number greater than 0.", "must be finite and greater than 0."
+    number, finite = "must be a number greater than 0", "must be finite and greater than 0."
     return [
         case(f"{name}={value!r}", error, f"{name}={value!r} {text}", **{name: value})
         for value, error, text in (

@@ -145,12 +145,17 @@ def experiment_1(loss: str = "squared", k: int | None = None, seed: int = 0) -> 
     return posed(data.X, data.y, loss, k=k, ridge=0.01, fraction=0.01)
 
 
+def shared_file(name: str) -> Path:
+    """A file that is not shipped with the code."""
+    folder = Path(os.environ.get("SPARSEBOUNDS_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / name).exists():
+        raise Unavailable(f"{folder / name} is not there; name its folder in SPARSEBOUNDS_DATA")
+    return folder / name
+
+
 def shared_data(name: str) -> tuple[Any, Any]:
     """X and y of a data set that is not shipped with the code; the first column of a CSV is y."""
-    folder = Path(os.environ.get("SPARSEBOUNDS_DATA", ROOT.parent / "shared" / "data"))
-    path = folder / (name if name.endswith(".csv") else f"{name}.npz")
-    if not path.exists():
-        raise Unavailable(f"{path} is not there; name its folder in SPARSEBOUNDS_DATA")
+    path = shared_file(name if name.endswith(".csv") else f"{name}.npz")
     if name.endswith(".csv"):
         table = np.genfromtxt(path, delimiter=",", skip_header=1)
         return table[:, 1:], np.where(table[:, 0] > 0.0, 1.0, -1.0)

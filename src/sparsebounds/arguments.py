@@ -54,11 +54,12 @@ class Arguments(CommonArguments, total=False):
 
 
 TABLE: dict[str, tuple[Any, str]] = {
-    "k": (None, "The most features that a model may have. Pass `k` or `l0`."),
-    "l0": (None, "The price per feature: a number, or one per feature."),
+    "k": (10, "The most features that a model may have."),
+    "l0": (None, "The price per feature, in place of `k`: a number, or one per feature."),
     "ridge": (
-        None,
-        "The weight of sum w_i^2 / 2: a number, or one per feature. Pass `ridge` or `ball`.",
+        "auto",
+        'The weight of sum w_i^2 / 2: a number, one per feature, or "auto": curvature of the\n'
+        "loss * mean square of a column / sqrt(n).",
     ),
     "ball": (None, "The most that sum w_i^2 may be, in place of a ridge."),
     "loss": ("squared", "A name, or an instance such as `sparsebounds.losses.Huber(delta=1.35)`."),
@@ -163,8 +164,15 @@ def refuse_others(function: str, given: Iterable[str], known: list[str]) -> None
 
 
 def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a problem, those not given at their defaults."""
+    """All arguments of a problem, those not given at their defaults, which yield to others."""
     found = {**DEFAULTS, **given}
-    check.exactly_one(k=found["k"], l0=found["l0"])
-    check.exactly_one(ridge=found["ridge"], ball=found["ball"])
+    for name, other in (("k", "l0"), ("ridge", "ball")):
+        if found[other] is not None and (name not in given or is_auto(found[name])):
+            found[name] = None
+        check.exactly_one(**{name: found[name], other: found[other]})
     return found
+
+
+def is_auto(value: Any) -> bool:
+    """Whether an argument leaves the number to its rule."""
+    return isinstance(value, str) and value == "auto"

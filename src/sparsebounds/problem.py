@@ -18,14 +18,16 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector, read_only
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import is_auto
 from sparsebounds.data import Data
 from sparsebounds.groups import Stated, read_groups
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import standardized
 from sparsebounds.penalties import Groups
+from sparsebounds.ridge import auto_ridge
 
 if TYPE_CHECKING:
     from sparsebounds.program import Program
@@ -124,7 +126,14 @@ class Problem:
         partition = Groups(leaders if len(leaders) else None)
         if l0 is not None:
             l0 = check.feature_numbers("l0", _per_feature(l0, partition, 0.0), m, zero_allowed=True)
-        if ridge is not None:
+        chosen = check.standardization(given["standardize"])
+        if is_auto(ridge):
+            ridge = auto_ridge(
+                data, loss, fit_intercept=fit_intercept, standardize=chosen is not False
+            )
+        elif isinstance(ridge, str):
+            raise InputTypeError(f"ridge={ridge!r} must be a number greater than 0, or 'auto'.")
+        elif ridge is not None:
             ridge = _per_feature(ridge, partition, None)
             ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
         ball = None if ball is None else check.positive_number("ball", ball)
@@ -136,7 +145,7 @@ class Problem:
             raise InputError(
                 f"always and never both hold {data.label(int(both[0]))}; keep it in one of them."
             )
-        scaled, chosen = None, check.standardization(given["standardize"])
+        scaled = None
         if chosen is not False:
             pair = None if chosen is True else chosen
             posed = standardized(data.matrix, data.shares, fit_intercept, pair)
@@ -268,6 +277,12 @@ class Problem:
     def unit(self) -> str:
         """What k counts and l0 is the price of."""
         return "group" if len(self.groups) else "nonzero coefficient"
+
+    @property
+    def terms(self) -> tuple[str, str]:
+        """What makes models sparse, and what keeps coefficients small."""
+        size = f"k={self.k}" if self.k is not None else f"l0={_number(self.l0)}"
+        return size, f"ridge={_number(self.ridge)}" if self.ball is None else f"ball={self.ball:g}"
 
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""

@@ -183,7 +183,7 @@ class Program(Yardstick):
         """y as the user gave it (two classes: -1 and +1)."""
         return self.data.y
 
-    @property
+    @cached_property
     def free(self) -> Mask:
         """Groups the problem chooses among, by their first columns: neither always nor never."""
         chosen: Mask = self.groups.lead & ~(self.always | self.never)

@@ -28,6 +28,7 @@ def check(checker: ModuleType, tmp_path: Path) -> Check:
 
     def run(document: Any, data: dict[str, Any]) -> str:
         (tmp_path / "c.json").write_text(json.dumps(document), encoding="utf-8")
-        return str(checker.refusal(str(tmp_path / "c.json"), data))
+        code, sentence = checker.judged(str(tmp_path / "c.json"), data)
+        return str(sentence) if code else ""
 
     return run

@@ -36,6 +36,19 @@ def kind(path: Place) -> str | None:
     return {"tree": TREE, "rows": ROWS}.get(path[0], {}).get(path[-1])
 
 
+EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e300, -1e300, 2.0**-1022, np.inf, -np.inf, np.nan)
+"""What floats may be, beside numbers that were meant."""
+
+
+def float_changed(value: float, rng: np.random.Generator, sizes: tuple[float, ...]) -> float:
+    """Another number: near it, of the other sign, or one that nobody expects."""
+    way = int(rng.integers(8))
+    if way < 2:
+        return float(rng.choice(EXTREME)) if way else -value
+    size = float(rng.choice(sizes))
+    return value * (1.0 + size * rng.normal()) + float(rng.choice([0.0, size]))
+
+
 def array_changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One number of an array changed: a little, or by much."""
     changed = values.copy()
@@ -43,10 +56,11 @@ def array_changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return changed
     i = int(rng.integers(len(changed)))
     if changed.dtype.kind == "i":
-        changed[i] += int(rng.choice([-2, -1, 1, 2]))
+        info = np.iinfo(changed.dtype)
+        changed[i] = rng.choice([changed[i] - 2, changed[i] - 1, changed[i] + 1, 0, info.max])
     else:
-        size = float(rng.choice([1e-9, 1e-3, 0.1, 1.0]))
-        changed[i] = changed[i] * (1.0 + size * rng.normal()) + float(rng.choice([0.0, size]))
+        with np.errstate(over="ignore"):  # of float32
+            changed[i] = float_changed(float(changed[i]), rng, (1e-9, 1e-3, 0.1, 1.0))
     return changed
 
 
@@ -70,10 +84,9 @@ def changed(document: Any, rng: np.random.Generator) -> tuple[Place, Any]:
     elif isinstance(value, bool):
         value = not value
     elif isinstance(value, int):
-        value += int(rng.choice([-1, 1]))
+        value = int(rng.choice([value - 1, value + 1, 0, -1, 2**31, 2**63, 10**30]))
     elif isinstance(value, float):
-        size = float(rng.choice([1e-12, 1e-6, 1e-2, 1.0]))
-        value = value * (1.0 + size * rng.normal()) + float(rng.choice([0.0, size]))
+        value = float_changed(value, rng, (1e-12, 1e-6, 1e-2, 1.0))
     elif path[-1] == "loss":
         value = str(rng.choice(["squared", "huber", "logistic", "poisson", "truncated"]))
     elif "group_names" in path:

@@ -103,7 +103,7 @@ def test_balanced_weights_are_those_of_the_estimator(invoke: Invoke, flowers: Pa
     X, y, count = arrays(flowers)
     options = ("--target", "kind", "--weights", "count", "--class-weight", "balanced", *LOGISTIC)
     found = answer(invoke("solve", flowers, *options, "--json"))
-    fitted = sb.SparseClassifier(2, ridge=0.1, class_weight="balanced").fit(X, y, count)
+    fitted = sb.SparseClassifier(2, class_weight="balanced").fit(X, y, count)
     for i, model in enumerate(found["models"]):
         assert model["upper"] == pytest.approx(fitted.upper_[i], rel=1e-6)
         coef = dict(zip(model["features"], model["coef"], strict=True))
@@ -137,7 +137,7 @@ def test_each_class_against_the_rest_as_the_estimator(invoke: Invoke, flowers: P
     X, y, _ = arrays(flowers)
     options = ("--target", "kind", "--exclude", "count", *LOGISTIC)
     found = answer(invoke("solve", flowers, *options, "--json"))
-    fitted = sb.SparseClassifier(2, ridge=0.1).fit(X, y)
+    fitted = sb.SparseClassifier(2).fit(X, y)
     assert found["classes"] == ["iris", "lily", "rose"] == fitted.classes_.tolist()
     for i, model in enumerate(found["models"]):
         assert model["classes"] == [f"not {found['classes'][i]}", found["classes"][i]]

@@ -22,7 +22,7 @@ def everyone(path: Path, k: int, eps: float) -> dict[tuple[str, ...], float]:
     """Supports within eps of the best, by trying all."""
     frame = pl.read_csv(path)
     X = frame.drop("score")
-    program = sb.Program(X, frame["score"], k=k, ridge=0.1, fit_intercept=True, standardize=True)
+    program = sb.Program(X, frame["score"], k=k, fit_intercept=True, standardize=True)
     values: dict[tuple[str, ...], float] = {}
     for size in range(k + 1):
         for chosen in combinations(range(X.width), size):

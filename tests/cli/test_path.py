@@ -23,7 +23,7 @@ def test_the_table(invoke: Invoke, numbers: Path) -> None:
     result = invoke("path", numbers, "--target", "score", "--ks", "0:3")
     assert result.exit_code == 0
     text = " ".join(result.output.split())
-    assert "squared loss on 60 x 6 data with at most k nonzero coefficients, ridge=0.1" in text
+    assert "squared loss on 60 x 6 data with at most k nonzero coefficients, ridge=0.129" in text
     assert "+age" in text
     assert "+dose" in text
     assert "Every point of the grid was done. At each point the best possible" in text
@@ -45,7 +45,6 @@ def test_json_is_what_path_finds(invoke: Invoke, numbers: Path, tmp_path: Path) 
         frame[FEATURES],
         frame["score"],
         l0s=prices("--l0s", "1:0.01:4"),
-        ridge=0.1,
         fit_intercept=True,
         standardize=True,
     )

@@ -23,7 +23,7 @@ def test_rows_are_those_of_rank_bounds(invoke: Invoke, numbers: Path, tmp_path: 
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     frame = pl.read_csv(numbers)
     program = sb.Program(
-        frame.drop("score"), frame["score"], k=2, ridge=0.1, fit_intercept=True, standardize=True
+        frame.drop("score"), frame["score"], k=2, fit_intercept=True, standardize=True
     )
     bounds = sb.rank_bounds(program, [1, 2, 3, 6])
     assert [row["rank"] for row in found["rows"]] == [1, 2, 3, 6]

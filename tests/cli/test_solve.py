@@ -42,7 +42,7 @@ def test_a_model_in_words(invoke: Invoke, numbers: Path) -> None:
     result = invoke("solve", numbers, "--target", "score", "-k", 2, "--tol", 0.05)
     assert result.exit_code == 0
     text = said(result)
-    assert "squared loss on 60 x 6 data with at most 2 nonzero coefficients, ridge=0.1" in text
+    assert "squared loss on 60 x 6 data with at most 2 nonzero coefficients, ridge=0.129" in text
     for part in ("age", "dose", "(intercept)", "objective without features", "passes over the"):
         assert part in text
     assert "No model with at most 2 features can have an objective below" in text
@@ -55,9 +55,7 @@ def test_a_model_in_words(invoke: Invoke, numbers: Path) -> None:
 def test_json_is_what_solve_finds(invoke: Invoke, numbers: Path) -> None:
     result = invoke("solve", numbers, "--target", "score", "-k", 2, "--json", "--tol", 1e-9)
     found, frame = answer(result), pl.read_csv(numbers)
-    solution = sb.solve(
-        frame[FEATURES], frame["score"], k=2, ridge=0.1, fit_intercept=True, standardize=True
-    )
+    solution = sb.solve(frame[FEATURES], frame["score"], k=2, fit_intercept=True, standardize=True)
     assert found["features"] == ["age", "dose"]
     assert found["coef"] == pytest.approx(solution.coef[solution.support].tolist())
     assert found["intercept"] == pytest.approx(solution.intercept)
@@ -98,10 +96,39 @@ def test_a_gap_is_no_error_unless_optimality_is_required(invoke: Invoke, numbers
     assert "bounded" not in text
 
 
-def test_defaults_are_ten_features_and_a_ridge(invoke: Invoke, numbers: Path) -> None:
-    problem = answer(invoke("solve", numbers, "--target", "score", "--json"))["problem"]
-    assert problem.endswith(
-        "at most 10 nonzero coefficients, ridge=0.1, an intercept, standardized columns"
+def test_defaults_are_those_of_the_estimators(invoke: Invoke, numbers: Path) -> None:
+    found = answer(invoke("solve", numbers, "--target", "score", "--json"))
+    frame = pl.read_csv(numbers)
+    X, y = frame.drop("score"), frame["score"].to_numpy()
+    model = sb.SparseRegressor().fit(X, y)
+    assert found["upper"] == pytest.approx(model.upper_, rel=1e-6)
+    assert found["problem"].endswith(
+        f"at most 10 nonzero coefficients, ridge={model.ridge_:g}, an intercept, "
+        "standardized columns"
+    )
+    # The library's functions leave out only what a program does not have unless it is asked for.
+    plain = sb.solve(X, y, fit_intercept=True, standardize=True)
+    assert (plain.certificate.problem.k, plain.upper) == (10, pytest.approx(model.upper_, rel=1e-6))
+    asked = answer(invoke("solve", numbers, "--target", "score", "--json", "--ridge", "auto"))
+    assert asked["upper"] == found["upper"]
+
+
+def test_a_proof_about_features_says_what_it_depends_on(invoke: Invoke, numbers: Path) -> None:
+    options = ("--target", "score", "-k", 2, "--ridge", 0.1)
+    text = said(invoke("solve", numbers, *options))
+    assert "That is for k=2, ridge=0.1 and these 6 columns; others may ask for others." in text
+    assert "At a tenth of the ridge (0.01) " in text
+    # The exact column needs a coefficient of 3.3, which only a small ridge allows.
+    rng = np.random.default_rng(1)
+    strong, noise = rng.normal(size=(2, 80))
+    frame = {"wide": strong + 0.1 * noise, "narrow": 0.3 * strong, "y": strong}
+    file = numbers.with_name("other.csv")
+    pl.DataFrame(frame).write_csv(file)
+    more = ("--target", "y", "-k", 1, "--ridge", 0.005, "--no-standardize")
+    found = answer(invoke("solve", file, *more, "--json"))
+    assert (found["fixed_in"], found["features"]) == (["wide"], ["wide"])
+    assert (
+        found["reach"] == "At a tenth of the ridge (0.0005) 'wide' is not in the best model found."
     )
 
 
@@ -110,7 +137,7 @@ def test_defaults_are_ten_features_and_a_ridge(invoke: Invoke, numbers: Path) ->
     [
         (("--l0", 0.1), "a price l0=0.1 per nonzero", "No model, whatever its number of features,"),
         (("-k", 1, "--ball", 2), "|w|^2 <= 2", "at most 1 feature that obeys the constraints can"),
-        (("-k", 2, "--no-intercept", "--no-standardize"), "ridge=0.1", "at most 2 features can"),
+        (("-k", 2, "--no-intercept", "--no-standardize"), "2 nonzero", "at most 2 features can"),
         (("-k", 2, "--positive"), "nonnegative", "at most 2 features that obeys the constraints"),
         (("-k", 1, "--always", "bmi,pulse"), "at most 1", "1 feature besides the 2 always in can"),
     ],
@@ -142,7 +169,6 @@ def test_weights_and_offset(invoke: Invoke, trial: Path) -> None:
         frame[FEATURES],
         frame["score"],
         k=2,
-        ridge=0.1,
         fit_intercept=True,
         standardize=True,
         sample_weight=frame["count"],
@@ -277,7 +303,7 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
         (("-k", 2, "--l0", 0.1), "Both k and l0 were given; pass only one of them."),
         (("--ridge", 1, "--ball", 1), "Both ridge and ball were given; pass only one of them."),
         (("-k", -1), "-k -1 is negative; pass the largest number of nonzeros, 0 or more."),
-        (("--ridge", 0), "--ridge 0.0 must be finite and greater than 0."),
+        (("--ridge", 0), "--ridge '0' must be a number greater than 0, or auto."),
         (("--l0", "nan"), "--l0 nan must be finite and greater than 0."),
         (("--tol", 0), "--tol 0.0 must be a number greater than 0, such as 1e-4."),
         (("--time-limit", 0), "--time-limit 0.0 must be a number of seconds greater than 0."),

@@ -178,7 +178,7 @@ def test_errors_name_options(refused: Any, numbers: Path, tmp_path: Path) -> Non
     common = ("solve", numbers, "--target", "score")
     assert "--weights holds -" in refused(*common, "--weights", "pulse")
     assert "-k -2 is negative" in refused(*common, "-k", -2)
-    assert "--ridge -1.0 must be" in refused(*common, "--ridge", -1)
+    assert "--ridge '-1' must be" in refused(*common, "--ridge", -1)
     frame = pl.read_csv(numbers)
     frame.with_columns(none=pl.lit(0.0)).write_csv(tmp_path / "none.csv")
     common = ("solve", tmp_path / "none.csv", "--target", "score")

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
+from sparsebounds.estimators import FACTORS
 from sparsebounds.estimators._criteria import check_scores, chosen
 from sparsebounds.paths import walk
 
@@ -60,7 +61,11 @@ def test_the_model_is_the_point_of_its_path_and_proved() -> None:
     assert model.certificate_.verify(X, Y).ok
     assert all(verdict.ok for verdict in model.path_.verify(X, Y))
     assert set(np.flatnonzero(SAMPLE.coef)) <= set(np.flatnonzero(model.coef_))
-    assert model.ridge_ == sb.SparseRegressor().fit(X, Y).ridge_
+    rule = sb.SparseRegressor().fit(X, Y).ridge_
+    assert np.unique(model.cv_results_["param_ridge"]) == pytest.approx(rule * np.array(FACTORS))
+    assert model.ridge_ in model.cv_results_["param_ridge"]
+    by_bic = sb.SparseRegressorCV(criterion="bic").fit(X, Y)  # which knows no shrinking
+    assert by_bic.ridge_ == pytest.approx(rule)
     # By default the model that is chosen is searched for, and proved to be the best.
     searched = sb.SparseRegressorCV(cv=2).fit(X, Y)
     assert searched.best_k_ == model.best_k_

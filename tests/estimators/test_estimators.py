@@ -347,7 +347,10 @@ def test_copies(model: Any) -> None:
         (sb.SparseRegressor(k=None), "Neither k nor l0 was given"),
         (sb.SparseRegressor(ridge=0.1, ball=1.0), "Both ridge and ball were given"),
         (sb.SparseRegressor(ridge=None), "Neither ridge nor ball was given"),
-        (sb.SparseRegressor(ridge="Auto"), "ridge='Auto' must be a number"),
+        (
+            sb.SparseRegressor(ridge="Auto"),
+            "ridge='Auto' must be a number greater than 0, or 'auto'",
+        ),
         (sb.SparseRegressor(loss="logistic"), "pass 'squared', 'huber', 'poisson', 'tukey'"),
         (sb.SparseRegressor(loss="poisson"), "the Poisson loss needs y >= 0"),
         (sb.SparseClassifier(loss="squared"), "pass 'logistic', 'squared_hinge', 'ramp'"),
@@ -357,7 +360,7 @@ def test_copies(model: Any) -> None:
     ],
 )
 def test_errors_are_sentences(model: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
         model.fit(REGRESSION.X, REGRESSION.y)
 
 

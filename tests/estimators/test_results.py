@@ -57,8 +57,13 @@ def test_the_summary_is_the_models(table: Any, standardize: bool) -> None:
         "proved",
         "share",
     ]
-    assert [line.split()[0] for line in lines[3:]] == [*found.columns["feature"], "(intercept)"]
+    assert [line.split()[0] for line in lines[3:6]] == [*found.columns["feature"], "(intercept)"]
     assert ("in every best model" in str(found)) == any(found.columns["proved"])
+    weight = f"ridge={model.ridge_:g}"
+    assert (found.terms == f"Proved for k=2, {weight} and these 5 columns.") == any(
+        found.columns["proved"]
+    )
+    assert str(found).endswith(found.terms)
     assert "<td" in found._repr_html_()
     assert str(pickle.loads(pickle.dumps(model)).summary()) == str(found)
 

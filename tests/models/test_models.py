@@ -170,7 +170,7 @@ def test_the_quadratic_of_the_squared_loss_is_the_objective(intercept: bool) -> 
         ).quadratic
         supports = [[0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]]
         values = [refit(program, search.pool[one]).value for one in supports]
-        changes = [model.value(np.array(one)) for one in supports]
+        changes = model.values([np.array(one) for one in supports])
         assert np.diff(changes) == pytest.approx(np.diff(values), abs=1e-12)
 
 

@@ -12,4 +12,17 @@ class InputTypeError(TypeError):
 
 
 class CertificateError(ValueError):
-    """A certificate file is malformed, truncated, oversized or of an unknown version."""
+    """A certificate file is malformed, truncated, oversized or of an unknown version.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "empty.json")
+    ...     file.touch()
+    ...     try:
+    ...         sb.Certificate.load(file)
+    ...     except sb.certificates.CertificateError as error:
+    ...         print("not JSON" in str(error))
+    True
+    """

@@ -43,7 +43,6 @@ class Node:
     outside: Index = field(default_factory=_none)
     low: int = 0
     high: int | None = None
-    """None: no limit but the program's own."""
 
     def masks(self, program: Program) -> tuple[Mask, Mask]:
         """(mandatory, open): features taken whatever happens, and those left to choose."""

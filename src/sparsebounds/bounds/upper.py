@@ -68,8 +68,8 @@ def objective_up(
     Returns
     -------
     float
-        inf where the model breaks a constraint, checked exactly, or has an intercept that the
-        program does not.
+        Infinite where the model breaks a constraint, checked exactly, or has an intercept that
+        the program does not.
 
     Examples
     --------

@@ -325,8 +325,7 @@ def leaf_claim(
 
     Parameters
     ----------
-    program, duals, leaves : as there
-        As in `leaf_bound`.
+    program, duals, leaves : as in `leaf_bound`
     points : dict, optional
         The dual points by the places of their vectors, where they are at hand.
 

@@ -61,6 +61,7 @@ class Verdict:
 
 
 @one_thread()
+@np.errstate(all="ignore")  # of numbers from elsewhere: what is not finite proves nothing
 def verify(
     certificate: Certificate,
     X: Any,
@@ -76,10 +77,7 @@ def verify(
     ----------
     certificate : Certificate
         The claims and their proof.
-    X, y, sample_weight, offset : array
-        The data, as they were passed when it was made.
-    loss : Loss, optional
-        Needed only for a loss that is not in the registry.
+    X, y, sample_weight, offset, loss : as in `Certificate.verify`
 
     Returns
     -------

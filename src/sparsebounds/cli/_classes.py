@@ -113,8 +113,8 @@ class ClassRuns:
             "from the rest can have an objective below its proved bound."
         )
         for label, run in zip(self.labels, self.runs, strict=True):
-            if run.advice:
-                say(f"\n{label}: {' '.join(run.advice)}")
+            if run.reach or run.advice:
+                say(f"\n{label}: {' '.join([run.reach, *run.advice]).strip()}")
 
     def report(self, file: Path, proofs: list[Path | None]) -> None:
         """Write one report of all classes; `proofs` are where their certificates are."""
@@ -122,7 +122,8 @@ class ClassRuns:
         parts = []
         for label, run, proof in zip(self.labels, self.runs, proofs, strict=True):
             check = origin(run.reading, run.command, proof).check
-            parts.append(OneClass(label, run.program, run.solution, run.advice, check))
+            advice = (*filter(None, [run.reach]), *run.advice)
+            parts.append(OneClass(label, run.program, run.solution, advice, check))
         report_classes(
             file,
             parts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,8 @@ from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._scoring import scoring_of
 from sparsebounds.paths import Path
-from sparsebounds.program import Program
 from sparsebounds.report import Tried
 from sparsebounds.tables import Reading, Rows, labels_of, placed
-
-FEATURES, RIDGES = 20, (0.01, 0.1, 1.0)
-"""What is tried where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ def chosen_by_folds(
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from sparsebounds.estimators import SparseClassifierCV, SparseRegressorCV
+    from sparsebounds.estimators import FACTORS, SparseClassifierCV, SparseRegressorCV, ends
 
     assert options.cv is not None
     table, two = reading.train, parameters.loss.two_class
@@ -93,17 +89,19 @@ def chosen_by_folds(
     y = _coded(table, labels) if two else table.y
     _check_count(options.cv, y, two)
     kind, splitter = (SparseClassifierCV, StratifiedKFold) if two else (SparseRegressorCV, KFold)
-    grid = _grid(options, size, program)
-    if parameters["ball"] is None:
-        tried = RIDGES if problem.ridge is None else [problem.ridge]
-        grid["ridges"] = tried if options.ridges is None else prices("--ridges", options.ridges)
-    elif options.ridges is not None:
-        raise InputError("Both --ball and --ridges were given; pass only one of them.")
+    grid = _grid(options, size)
+    if options.ridges is not None:
+        if parameters["ball"] is not None:
+            raise InputError("Both --ball and --ridges were given; pass only one of them.")
+        grid["ridges"] = prices("--ridges", options.ridges)
+    elif problem.ridge is not None:
+        grid["ridges"] = [parameters["ridge"]]
     others = parameters.values.keys() - {"k", "l0", "ridge", "c"}
     given = {name: parameters[name] for name in others}
     given |= {"always": program.problem.always, "never": program.problem.never}
     given["groups"] = placed(table, parameters["groups"])
-    paths = len(grid.get("ridges", [None])) * options.cv * max(1, len(labels))
+    tries = 1 if parameters["ball"] is not None else len(grid.get("ridges", FACTORS))
+    paths = tries * options.cv * max(1, len(labels))
     search = kind(
         **grid,
         **given,
@@ -124,7 +122,9 @@ def chosen_by_folds(
         f"{options.cv} folds of {len(y)} rows chose {said}, of {len(scores)} candidates "
         f"({scoring.words} {scoring.sign * np.nanmax(scores):.4f} at the best of them)."
     )
-    words = " ".join([words, *_edges(best, grid, int(np.count_nonzero(program.free)))])
+    words = " ".join(
+        [words, *ends(best, found.cv_results_, int(np.count_nonzero(program.free)), "--")]
+    )
     chosen = Tried(words, found.cv_results_, scoring.axis, best)
     return Folds(parameters.changed(**best), chosen, None if labels else found.path_)
 
@@ -149,23 +149,10 @@ def _check_count(folds: int, y: Vector, two: bool) -> None:
         )
 
 
-def _grid(options: FoldOptions, size: SizeOptions, program: Program) -> dict[str, Any]:
+def _grid(options: FoldOptions, size: SizeOptions) -> dict[str, Any]:
+    """The grid of k or l0; empty: that of the estimators."""
     if options.l0s is not None or size.l0 is not None:
         return {"l0s": [size.l0] if options.l0s is None else prices("--l0s", options.l0s)}
     if size.k is not None:
         return {"ks": [size.k]}
-    most = min(FEATURES, program.units)
-    return {"ks": list(range(1, most + 1)) if options.ks is None else sizes("--ks", options.ks)}
-
-
-def _edges(best: Mapping[str, float], grid: Mapping[str, Any], free: int) -> list[str]:
-    """A sentence for each choice at an end of what was tried, where there is more beyond it."""
-    said = []
-    for name, value in best.items():
-        tried = sorted(set(grid[f"{name}s"]))
-        low, high = (1, free) if name == "k" else (0, np.inf)
-        end = "largest" if value == tried[-1] < high else "smallest"
-        at_end = value == tried[-1] < high or low < value == tried[0]
-        if len(tried) > 1 and at_end:
-            said.append(f"{name} = {value:g} is the {end} tried: widen --{name}s.")
-    return said
+    return {} if options.ks is None else {"ks": sizes("--ks", options.ks)}

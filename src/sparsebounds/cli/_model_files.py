@@ -128,11 +128,11 @@ def column_of(wanted: str | int, names: Sequence[str] | None, m: int) -> int:
     return int(wanted)
 
 
-def save_models(
-    path: Path, models: Sequence[SavedModel], parameters: Parameters, labels: Sequence[Any] = ()
-) -> None:
+def save_models(path: Path, models: Sequence[SavedModel], labels: Sequence[Any] = ()) -> None:
     """Write a model file, whole or not at all: one model, or those of classes with these labels."""
-    stated, table, first = dict(parameters.values), None, models[0]
+    table, first = None, models[0]
+    assert first.parameters is not None
+    stated = dict(first.parameters.values)
     for name, absent in (("c", None), ("groups", {})):  # as the loss has it; features alone
         if stated[name] == absent:
             del stated[name]

@@ -174,7 +174,11 @@ class FoldOptions:
 class ProblemOptions:
     """The problem without its data and without what makes it sparse."""
 
-    ridge: float | None = _problem(help="Weight of |w|^2 / 2. Default 0.1.")
+    ridge: str | None = _problem(
+        metavar="NUMBER|auto",
+        help="Weight of |w|^2 / 2. Default auto: 1/sqrt(rows) for --loss squared on standardized "
+        "columns, a quarter of that for logistic.",
+    )
     ball: float | None = _problem(help="|w|^2 at most this, in place of --ridge.")
     loss: str | None = _problem(
         help="squared (default), logistic, poisson, huber, squared_hinge; truncated, tukey, ... "
@@ -220,18 +224,19 @@ class ProblemOptions:
     )
 
     def check(self) -> None:
-        """InputError for a loss that is none, or a scale."""
+        """InputError for a loss, a scale or a ridge that is none."""
         if self.loss is not None and self.loss not in LOSSES:
             raise InputError(
                 f"--loss {self.loss!r} is not a loss; pass one of {', '.join(LOSSES)}."
                 f"{did_you_mean(self.loss, LOSSES)}"
             )
-        try:
-            valid = self.c in (None, "auto") or 0.0 < float(str(self.c)) < math.inf
-        except ValueError:
-            valid = False
-        if not valid:
-            raise InputError(f"--c {self.c!r} must be a number greater than 0, or auto.")
+        for option, value in (("--c", self.c), ("--ridge", self.ridge)):
+            try:
+                valid = value in (None, "auto") or 0.0 < float(str(value)) < math.inf
+            except ValueError:
+                valid = False
+            if not valid:
+                raise InputError(f"{option} {value!r} must be a number greater than 0, or auto.")
 
     def parameters(
         self, reading: Reading, size: SizeOptions | None = None, base: Parameters | None = None
@@ -248,8 +253,9 @@ class ProblemOptions:
         for name in ("always", "never"):
             groups = base["groups"] if given["groups"] is None and base else given["groups"]
             given[name] = _listed(f"--{name}", given[name], reading, groups)
-        if self.c is not None and self.c != "auto":
-            given["c"] = float(self.c)
+        for name in ("c", "ridge"):
+            if given[name] not in (None, "auto"):
+                given[name] = float(given[name])
         asked = (base or Parameters()).changed(**given)
         if asked["c"] != "auto":
             return asked

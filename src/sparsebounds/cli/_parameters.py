@@ -13,8 +13,6 @@ from sparsebounds.solving import scaled_loss
 from sparsebounds.tables import Rows, check_response, placed
 
 OWN: dict[str, Any] = {
-    "k": 10,
-    "ridge": 0.1,
     "c": None,
     "fit_intercept": True,
     "standardize": True,

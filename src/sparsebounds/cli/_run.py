@@ -50,6 +50,9 @@ class Run:
     advice: tuple[str, ...] = ()
     """What can be done about a wide gap, in sentences."""
 
+    reach: str = ""
+    """How far it holds that features are in every best model."""
+
     @cached_property
     def held(self) -> Held | None:
         """The rows held out, if any."""
@@ -95,7 +98,7 @@ class Run:
             classes=class_labels(program),
             lower=solution.lower,
             upper=solution.upper,
-            parameters=self.parameters,
+            parameters=self.parameters.changed(ridge=program.ridge),
             choice=self.reading.remembered(),
             recipe=self.reading.recipe,
         )
@@ -119,6 +122,7 @@ class Run:
             "outliers": None if self.marked is None else self.marked.record(),
             "scores": self.scores or None,
             "chosen": None if self.folds is None else self.folds.tried.words,
+            "reach": self.reach,
             "advice": self.advice,
             "notes": self.reading.notes,
             "nodes": solution.stats.nodes,
@@ -138,7 +142,7 @@ class Run:
             path=path_around(self.program, seconds) if folds is None else folds.path,
             folds=None if folds is None else folds.tried,
             origin=origin(self.reading, self.command, certificate),
-            advice=self.advice,
+            advice=(*filter(None, [self.reach]), *self.advice),
             near=near_around(self.program, seconds),
         )
 

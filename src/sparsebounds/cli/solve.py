@@ -21,7 +21,7 @@ from sparsebounds.cli._parameters import Parameters
 from sparsebounds.cli._run import Run, command_line, save_proof
 from sparsebounds.cli._show import scores_table, show_solution
 from sparsebounds.report import require_report
-from sparsebounds.solving import solve_program
+from sparsebounds.solving import reach_sentence, solve_program
 from sparsebounds.tables import MOST_CLASSES, Reading, labels_of
 
 
@@ -107,8 +107,9 @@ def solve(
                     callback=callback,
                 )
             with spinner("Advice"):
+                reach = reach_sentence(program, solution, until)
                 advice = solution.advice(time_limit=until)
-            runs.append(Run(given, one, parameters, program, solution, chosen, advice))
+            runs.append(Run(given, one, parameters, program, solution, chosen, advice, reach))
         run, classes = runs[0], ClassRuns(labels, runs, chosen)
     scores = classes.scores if labels else run.scores
     if as_json:
@@ -122,7 +123,7 @@ def solve(
         say(scores_table(scores, len(reading.train.y), len(reading.held.y)))
     with sentences():
         if out is not None:
-            save_models(out, [done.model() for done in runs], parameters, labels)
+            save_models(out, [done.model() for done in runs], labels)
         for done, file in zip(runs, proofs, strict=True):
             if file is not None:
                 save_proof(file, done.solution.certificate, done.reading)
@@ -150,6 +151,7 @@ def _show(run: Run, tol: float) -> None:
         say(f"{run.folds.tried.words}\n")
     turnable = run.reading.train.positive is None
     show_solution(run.program, run.solution, tol, turnable=turnable)
-    for sentence in (*([] if run.marked is None else [run.marked.sentences]), " ".join(run.advice)):
+    marked = "" if run.marked is None else run.marked.sentences
+    for sentence in (run.reach, marked, " ".join(run.advice)):
         if sentence:
             say(f"\n{sentence}")

@@ -110,7 +110,7 @@ def load_leukemia(path: str | os.PathLike[str] | None = None, *, download: bool 
     if cached.exists():
         return _read(cached, f"Delete {cached}, so that the data are downloaded again.")
     if not download:
-        raise InputError(f"The leukemia data are not on this machine. {REMEDY}")
+        raise InputError(f"The leukemia data are not on this machine, and download=False. {REMEDY}")
     found = _leukemia(_fetched(URL), URL, REMEDY)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=found.X, y=found.y)

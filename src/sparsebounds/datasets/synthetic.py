@@ -97,8 +97,7 @@ def make_bell_spectrum(
 
     Parameters
     ----------
-    n, m, rank, nonzeros, random_state : int
-        As in `make_low_rank`.
+    n, m, rank, nonzeros, random_state : as in `make_low_rank`
     tail : float, default 0.5
         The share of the slowly falling part of the spectrum.
     scale : float, default 1.0
@@ -153,10 +152,7 @@ def make_correlated(
         Coefficients that are 1, equally spaced; the others are 0.
     snr : float, default 5.0
         The variance of the signal over that of the noise.
-    classes : bool, default False
-        Whether y is the sign of the response: -1 or +1.
-    random_state : int, default 0
-        The seed.
+    classes, random_state : as in `make_low_rank`
 
     Returns
     -------

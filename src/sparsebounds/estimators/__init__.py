@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sparsebounds.estimators._criteria import ends
+from sparsebounds.estimators._cv import FACTORS
 from sparsebounds.estimators.classifier import SparseClassifier
 from sparsebounds.estimators.classifier_cv import SparseClassifierCV
 from sparsebounds.estimators.regressor import SparseRegressor
@@ -9,9 +11,11 @@ from sparsebounds.estimators.regressor_cv import SparseRegressorCV
 from sparsebounds.estimators.selector import SparseSelector
 
 __all__ = [
+    "FACTORS",
     "SparseClassifier",
     "SparseClassifierCV",
     "SparseRegressor",
     "SparseRegressorCV",
     "SparseSelector",
+    "ends",
 ]

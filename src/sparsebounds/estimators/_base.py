@@ -17,15 +17,13 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
+from sparsebounds.arguments import DEFAULTS
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._input import columns_named
-from sparsebounds.estimators._ridge import auto_ridge
 from sparsebounds.estimators._summary import Summary, spread_of, titled
 from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
 from sparsebounds.solving import Solution, solve
-
-DEFAULT_K = 10
 
 
 @dataclass(eq=False, repr=False)
@@ -89,18 +87,6 @@ class LinearEstimator(BaseEstimator):
         given = {name: getattr(self, name) for name in (*names, "tol")}
         return given | {"loss": loss, "feature_names": getattr(self, "feature_names_in_", None)}
 
-    def _auto_ridge(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> float:
-        """The ridge that the rule gives for the rows with a weight."""
-        kept = weights > 0
-        return auto_ridge(
-            as_matrix(X, None if kept.all() else kept)[0],
-            y[kept],
-            weights[kept],
-            loss,
-            fit_intercept=bool(self.fit_intercept),
-            standardize=bool(self.standardize),
-        )
-
     def _linear(self, X: Any) -> Any:
         """X coef + intercept for new rows, one column per model; lazy for Dask, else NumPy."""
         check_is_fitted(self)
@@ -126,7 +112,7 @@ class LinearEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         found = all_of(self.solution_)
-        title = titled(type(self).__name__, found)
+        title = "\n".join(filter(None, [titled(type(self).__name__, found), self._remark()]))
         return Summary.of(title, found, self._spreads, self._labels())
 
     def report(
@@ -166,6 +152,10 @@ class LinearEstimator(BaseEstimator):
         found = all_of(self.solution_)
         return self.classes_.tolist() if len(found) > 1 else [None]
 
+    def _remark(self) -> str:
+        """What a summary says of how the model was chosen."""
+        return ""
+
     def _evidence(self, at: int) -> dict[str, Any]:
         """What a report of the model with this number shows beside it."""
         return {}
@@ -184,14 +174,29 @@ class LinearEstimator(BaseEstimator):
 class SparseEstimator(LinearEstimator):
     """Parameters of one sparse program."""
 
-    k: int | None = DEFAULT_K
+    k: int | None = DEFAULTS["k"]
     _: KW_ONLY
     l0: Any = None
-    ridge: Any = "auto"
+    ridge: Any = DEFAULTS["ridge"]
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the model, or that of each class, and prove how good it is."""
+        """Find the model, or that of each class, and prove how good it is.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or `open_matrix`
+            Rows by features.
+        y : array
+            One number per row, or one label.
+        sample_weight : array, optional
+            One number per row, 0 or more.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])
@@ -202,9 +207,9 @@ class SparseEstimator(LinearEstimator):
             X = X[keep]
         coded, weights = self._coded(y, weights)
         loss = self._scaled(loss, X, coded[0], weights)
-        self.ridge_ = self._ridge_for(X, coded[0], weights, loss)
         sides = self._labelled(coded)
-        found = [self._solve(X, t, weights, loss, self.ridge_, len(coded)) for t in sides]
+        found = [self._solve(X, t, weights, loss, len(coded)) for t in sides]
+        self.ridge_ = found[0].certificate.problem.ridge
         if keep is not None:
             found = [solution.among(np.flatnonzero(keep)) for solution in found]
         self._keep(found)
@@ -219,28 +224,18 @@ class SparseEstimator(LinearEstimator):
     def _size(self) -> int | None:
         """k, or None where l0 is given in its place."""
         k = self.k
-        if self.l0 is not None and k is not None and k != DEFAULT_K:
+        if self.l0 is not None and k is not None and k != DEFAULTS["k"]:
             raise InputError(f"Both k={k} and l0={self.l0} were given; set k=None to use l0.")
         return k if self.l0 is None else None
 
-    def _ridge_for(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> Any:
-        """The ridge of the program: as given, by the rule, or None beside a ball."""
-        if not isinstance(self.ridge, str):
-            return self.ridge
-        if self.ridge != "auto":
-            raise InputError(f"ridge={self.ridge!r} must be a number greater than 0, or 'auto'.")
-        return None if self.ball is not None else self._auto_ridge(X, y, weights, loss)
-
-    def _solve(
-        self, X: Any, y: Any, weights: Vector, loss: Loss, ridge: Any, problems: int = 1
-    ) -> Solution:
+    def _solve(self, X: Any, y: Any, weights: Vector, loss: Loss, problems: int) -> Solution:
         """One of the `problems` that a fit consists of, which share the time."""
         return solve(
             X,
             y,
             k=self._size(),
             l0=self.l0,
-            ridge=ridge,
+            ridge=self.ridge,
             exact=self.exact,
             sample_weight=weights,
             **self._problem(loss),

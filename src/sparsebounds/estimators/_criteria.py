@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -91,3 +93,22 @@ def chosen(scores: Vector, rule: str) -> tuple[int, int]:
         error = np.std(scores[ridge, point], ddof=1) / math.sqrt(scores.shape[2])
         point = int(np.argmax(mean[ridge] >= mean[ridge, point] - error))
     return ridge, point
+
+
+def ends(
+    best: Mapping[str, float], results: Mapping[str, Any], most: int, option: str = ""
+) -> list[str]:
+    """A sentence for each choice at an end of what was tried, where there is more beyond it.
+
+    `most` is the largest k that makes sense, `option` what stands before the names of grids.
+    """
+    said = []
+    for name, value in best.items():
+        tried = np.unique(results[f"param_{name}"])
+        low, high = (1, most) if name == "k" else (0, math.inf)
+        if len(tried) == 1:
+            continue
+        for end, beyond in (("largest", tried[-1] < high), ("smallest", tried[0] > low)):
+            if beyond and value == (tried[-1] if end == "largest" else tried[0]):
+                said.append(f"{name} = {value:g} is the {end} tried: widen {option}{name}s.")
+    return said

@@ -27,9 +27,16 @@ from sparsebounds._support.array import Index, Vector, to_numpy
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import is_auto
 from sparsebounds.estimators._arrays import linear, some_rows, stays
 from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all
-from sparsebounds.estimators._criteria import check_choice, check_scores, chosen, information
+from sparsebounds.estimators._criteria import (
+    check_choice,
+    check_scores,
+    chosen,
+    ends,
+    information,
+)
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder
 from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
@@ -42,6 +49,9 @@ OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
 
+FACTORS = (0.03, 0.3, 3.0)
+"""ridges="auto": the ridge of the rule times these, where folds choose."""
+
 
 @dataclass(eq=False, repr=False)
 class SparseCV(LinearEstimator):
@@ -50,7 +60,7 @@ class SparseCV(LinearEstimator):
     ks: Any = None
     _: KW_ONLY
     l0s: Any = None
-    ridges: Any = ("auto",)
+    ridges: Any = "auto"
     criterion: str = "cv"
     rule: str = "best"
     cv: Any = None
@@ -62,7 +72,20 @@ class SparseCV(LinearEstimator):
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, then fit on all rows; `groups` are for the splitter, weights for its scores."""
+        """Choose, then fit on all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array
+            As in `SparseRegressor.fit`; the weights are for the scores too.
+        groups : array, optional
+            One label per row, for the splitter of the folds.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
@@ -78,15 +101,23 @@ class SparseCV(LinearEstimator):
         return self
 
     def _evidence(self, at: int) -> dict[str, Any]:
-        chosen = {"k": self.best_k_, "l0": self.best_l0_, "ridge": self.ridge_}
-        chosen = {name: value for name, value in chosen.items() if value is not None}
         shown: dict[str, Any] = {"path": all_of(self.path_)[at]}
         if self.criterion == "cv":
             score = self.scoring if isinstance(self.scoring, str) else "score"
-            said = " and ".join(f"{name} = {value:g}" for name, value in chosen.items())
-            words = f"Cross-validation chose {said}."
-            shown["folds"] = Tried(words, self.cv_results_, score, chosen)
+            shown["folds"] = Tried(self._remark(), self.cv_results_, score, self._choice())
         return shown
+
+    def _choice(self) -> dict[str, float]:
+        """What was chosen, by name."""
+        found = {"k": self.best_k_, "l0": self.best_l0_, "ridge": self.ridge_}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _remark(self) -> str:
+        best, count = self._choice(), len(self.cv_results_["param_ridge"])
+        by = "Cross-validation" if self.criterion == "cv" else self.criterion.upper()
+        said = " and ".join(f"{name} = {value:g}" for name, value in best.items())
+        edges = ends(best, self.cv_results_, self._most) if self.criterion == "cv" else []
+        return " ".join([f"{by} chose {said} of {count} candidates.", *edges])
 
     def _search(
         self, X: Any, y: Any, weights: Vector, loss: Loss, coded: Sequence[Vector], groups: Any
@@ -98,8 +129,12 @@ class SparseCV(LinearEstimator):
         check_choice(self.criterion, self.rule, loss)
         if self.criterion == "cv" and stays(X):
             some_rows(X, np.arange(1))  # says now what folds would say later
-        options = self._options(X.shape[1], loss)
-        ridges = self._ridges(X, coded[0], weights, loss)
+        options = self._options(loss)
+        ruled = posed(X, coded[0], weights, "auto" if self.ball is None else None, options)
+        if options["ks"] is None and options["l0s"] is None:
+            options["ks"] = list(range(min(MOST_FEATURES, ruled.units) + 1))
+        self._most = int(np.count_nonzero(ruled.free))
+        ridges = self._ridges(ruled.ridge)
         if self.criterion == "cv":
             folds = check_cv(self.cv, y, classifier=is_classifier(self))
             splits = list(folds.split(X, y, groups))
@@ -147,34 +182,27 @@ class SparseCV(LinearEstimator):
         """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
         return self.scoring
 
-    def _ridges(self, X: Any, y: Vector, weights: Vector, loss: Loss) -> list[Any]:
-        """The ridges to try: numbers, or [None] beside a ball."""
-        listed = np.iterable(self.ridges) and not isinstance(self.ridges, str)
-        ridges = list(self.ridges) if listed else []
-        if not ridges:
-            raise InputError(
-                f"ridges={self.ridges!r} must be a list of numbers, or of 'auto', such as "
-                "[0.01, 0.1]."
-            )
+    def _ridges(self, rule: Any) -> list[Any]:
+        """The ridges to try: numbers, or [None] beside a ball; `rule` is that of "auto"."""
         if self.ball is not None:
-            if ridges != ["auto"]:
+            if not is_auto(self.ridges):
                 raise InputError("Both ridges and ball were given; pass only one of them.")
             return [None]
-        found = []
-        for ridge in ridges:
-            if isinstance(ridge, str) and ridge == "auto":
-                ridge = self._auto_ridge(X, y, weights, loss)
-            found.append(check.positive_number("ridge", ridge))
-        return found
+        if is_auto(self.ridges):
+            return [factor * rule for factor in (FACTORS if self.criterion == "cv" else (1.0,))]
+        ridges = list(self.ridges) if check.is_list(self.ridges) else []
+        if not ridges:
+            raise InputError(
+                f"ridges={self.ridges!r} must be a list of numbers, such as [0.01, 0.1], or 'auto'."
+            )
+        return [rule if is_auto(one) else check.positive_number("ridge", one) for one in ridges]
 
-    def _options(self, m: int, loss: Loss) -> dict[str, Any]:
+    def _options(self, loss: Loss) -> dict[str, Any]:
         """The arguments of every path."""
-        ks = self.ks
-        if ks is None and self.l0s is None:
-            ks = range(min(MOST_FEATURES, m) + 1)
-        check.exactly_one(ks=ks, l0s=self.l0s)
+        if self.ks is not None or self.l0s is not None:
+            check.exactly_one(ks=self.ks, l0s=self.l0s)
         return {
-            "ks": None if ks is None else budgets(ks),
+            "ks": None if self.ks is None else budgets(self.ks),
             "l0s": None if self.l0s is None else prices(self.l0s),
             "time_limit": self.time_limit,
             "watch": self._watch,
@@ -223,8 +251,8 @@ class SparseCV(LinearEstimator):
 
 
 def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any]) -> Program:
-    """The program at the first point of the grid."""
-    first = {"l0": options["l0s"][0]} if options["ks"] is None else {"k": options["ks"][0]}
+    """The program at the first point of the grid; k = 0 where there is none yet."""
+    first = {"l0": options["l0s"][0]} if options["l0s"] else {"k": (options["ks"] or [0])[0]}
     problem = {name: value for name, value in options.items() if name not in OF_PATHS}
     program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
     program.require_convex("cross-validation")

@@ -13,7 +13,7 @@ from sparsebounds._support.decimals import percent_up, readable
 from sparsebounds._support.html import block, grid
 from sparsebounds._support.printable import printable
 from sparsebounds.program import Program
-from sparsebounds.solving import Solution
+from sparsebounds.solving import Solution, depends
 
 TITLES = ("feature", "coefficient", "per standard deviation", "proved", "share")
 
@@ -33,6 +33,9 @@ class Summary:
     columns: dict[str, list[Any]]
     intercepts: dict[str, float]
     """For each model, by the label of its class; "" where there is one model."""
+
+    terms: str = ""
+    """The problem that features are proved for, in a sentence; empty where none is."""
 
     @classmethod
     def of(
@@ -55,7 +58,9 @@ class Summary:
                 for name, value in zip(columns, row, strict=True):
                     columns[name].append(value)
             intercepts[str(label) if many else ""] = float(solution.intercept)
-        return cls(title, columns, intercepts)
+        first = solutions[0]
+        terms = f"Proved for {depends(first.certificate.problem, len(first.coef))}."
+        return cls(title, columns, intercepts, terms if any(columns["proved"]) else "")
 
     def __len__(self) -> int:
         return len(self.columns["feature"])
@@ -88,13 +93,14 @@ class Summary:
             "  ".join(f"{cell:{look}}" for cell, look in zip(row, looks, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([self.title, "", *lines])
+        return "\n".join([self.title, "", *lines, *[f"\n{self.terms}"] * bool(self.terms)])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return block(self.title, [grid(list(self.columns), self._cells())])
+        said = " ".join(filter(None, [self.title, self.terms]))
+        return block(said, [grid(list(self.columns), self._cells())])
 
 
 def titled(estimator: str, solutions: Sequence[Solution]) -> str:

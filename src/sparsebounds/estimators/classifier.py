@@ -100,7 +100,10 @@ class ClassifierPredictions(ClassifierMixin):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """A column of probabilities for each class; those of one-vs-rest are scaled to sum 1."""
+        """A column of probabilities for each class.
+
+        Of more than two, that this one alone is told from the rest, given that one is.
+        """
         return self._predicted(X, lambda z: np.exp(log_chances(z)))
 
     def _class_weights(self, codes: Index, weights: Vector) -> Vector:
@@ -122,9 +125,10 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups, tol, exact
-        As in `SparseRegressor`; ridge="auto" is 1/(4 sqrt(n)) for the logistic loss on
-        standardized columns.
+    k, l0, ball, fit_intercept, standardize, positive, always, never : as in `SparseRegressor`
+    groups, tol, exact : as in `SparseRegressor`
+    ridge : as in `SparseRegressor`
+        "auto" is 1/(4 sqrt(n)) for the logistic loss on standardized columns.
     loss : str or a two-class Loss, default "logistic"
         Or "squared_hinge"; probabilities come with the logistic loss only. "ramp" and "sigmoid" are
         not convex: no outlier costs more than 1, and the certified gaps are wide.
@@ -147,8 +151,7 @@ class SparseClassifier(ClassifierPredictions, SparseEstimator):
         With two classes ``certificate_.verify(X, y, sample_weight)`` checks the proof on the
         training data; with more, certificate c is about ``y == classes_[c]``. The weights are those
         after `class_weight`.
-    ridge_, n_iter_, n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressor`.
+    ridge_, n_iter_, n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     See Also
     --------

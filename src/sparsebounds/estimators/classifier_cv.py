@@ -22,10 +22,13 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
 
     Parameters
     ----------
-    ks, l0s, ridges, ball, criterion, rule, cv, n_jobs, exact, time_limit : as there
-        As in `SparseRegressorCV`. Information criteria are summed over the classes.
-    loss, fit_intercept, standardize, positive, always, never, groups, tol, class_weight : as there
-        As in `SparseClassifier`; "balanced" is with respect to all rows.
+    ks, l0s, ridges, ball, rule, cv, n_jobs, exact, time_limit : as in `SparseRegressorCV`
+    criterion : as in `SparseRegressorCV`
+        Information criteria are summed over the classes.
+    loss, fit_intercept, standardize, positive, always, never : as in `SparseClassifier`
+    groups, tol : as in `SparseClassifier`
+    class_weight : as in `SparseClassifier`
+        "balanced" is with respect to all rows.
     scoring : as in scikit-learn
         Default: the log loss (negated, so that more is better), or for a loss without probabilities
         the accuracy. A model that is chosen by its accuracy alone may be shrunk so far that its
@@ -35,19 +38,16 @@ class SparseClassifierCV(ClassifierPredictions, SparseCV):
     ----------
     classes_ : array
         The labels, sorted.
-    best_k_, best_l0_, ridge_, cv_results_ : as there
-        As in `SparseRegressorCV`.
+    best_k_, best_l0_, ridge_, cv_results_, n_iter_ : as in `SparseRegressorCV`
     path_ : Path, or a list with one per class
         Of all rows, at the chosen ridge.
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_ : as there
-        As in `SparseClassifier`.
-    n_iter_, n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressorCV`.
+    coef_, intercept_, upper_, lower_, gap_, status_ : as in `SparseClassifier`
+    certificate_, solution_, n_features_in_, feature_names_in_ : as in `SparseClassifier`
 
     Examples
     --------
     >>> data = sb.datasets.make_correlated(100, 20, nonzeros=3, classes=True)
-    >>> model = sb.SparseClassifierCV(ks=range(5), cv=3).fit(data.X, data.y)
+    >>> model = sb.SparseClassifierCV(ks=range(5), cv=3, rule="1se").fit(data.X, data.y)
     >>> model.best_k_, model.get_support(indices=True).tolist()
     (3, [0, 9, 19])
     """

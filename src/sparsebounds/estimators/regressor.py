@@ -168,13 +168,13 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         """The loss with the c that was asked for; "auto" by the noise about models of this size."""
 
         def posed(like: Loss) -> Program:
-            ridge = self._ridge_for(X, y, weights, like)
-            asked = self._problem(Squared()) | {"k": self._size(), "l0": self.l0, "ridge": ridge}
+            asked = self._problem(like) | {"k": self._size(), "l0": self.l0, "ridge": self.ridge}
             del asked["tol"]
-            return Program(X, y, sample_weight=weights, **asked)
+            # The ridge's own rule gives less for a bounded loss, and shrinking is no noise.
+            asked["ridge"] = Program(X, y, sample_weight=weights, **asked).ridge
+            return Program(X, y, sample_weight=weights, **asked | {"loss": Squared()})
 
         first = scaled_loss(loss, self.c, lambda: posed(Squared()))
-        # The ridge's own rule gives less for a bounded loss, and shrinking is no noise.
         return scaled_loss(loss, self.c, lambda: posed(first))
 
     @property

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from sparsebounds._support.array import to_numpy
 from sparsebounds.estimators._cv import SparseCV
 from sparsebounds.estimators.regressor import RegressorPredictions, SparseRegressor
 from sparsebounds.losses import Loss
@@ -16,8 +21,7 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         The numbers of features to try. Default: 0, 1, ..., to 20 or as many as there are.
     ball : float, optional
         The most that sum w_i^2 may be, in place of a ridge.
-    loss, fit_intercept, standardize, positive, always, never, groups, tol : as there
-        As in `SparseRegressor`.
+    loss, fit_intercept, standardize, positive, always, never, groups, tol : as in `SparseRegressor`
     exact : bool or "auto", default "auto"
         Search for the proved optimum at the chosen point: to the end, or for a bounded amount of
         work. The folds prove nothing.
@@ -25,8 +29,9 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         Seconds for each path. Points that it leaves out cannot be chosen.
     l0s : list of float, optional
         Prices of a feature to try, in place of `ks`.
-    ridges : list of float or "auto", default ("auto",)
-        The ridges to try; "auto" is the rule of `SparseRegressor` on all rows.
+    ridges : "auto" or list of float, default "auto"
+        The ridges to try; "auto": 0.03, 0.3 and 3 times that of the rule of `SparseRegressor`, or
+        with an information criterion that one alone. In a list "auto" is that of the rule.
     criterion : {"cv", "aic", "bic", "ebic"}, default "cv"
         Cross-validation, or an information criterion on all rows.
     rule : {"best", "1se"}, default "best"
@@ -47,12 +52,13 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     path_ : Path
         Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one has a
         tighter bound where there is one (with `exact`, in ``certificate_``).
-    coef_, intercept_, upper_, lower_, gap_, status_, certificate_, solution_ : as there
-        Of the chosen point, as in `SparseRegressor`.
+    coef_, intercept_, upper_, lower_, gap_, status_ : as in `SparseRegressor`
+        Of the chosen point.
+    certificate_, solution_ : as in `SparseRegressor`
+        Likewise.
     n_iter_ : int
         Newton steps of ``path_``.
-    n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressor`.
+    n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     See Also
     --------
@@ -61,10 +67,26 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     Examples
     --------
     >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
-    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3).fit(data.X, data.y)
+    >>> model = sb.SparseRegressorCV(ks=range(6), cv=3, rule="1se").fit(data.X, data.y)
     >>> model.best_k_, model.get_support(indices=True).tolist()
     (3, [0, 9, 19])
     """
 
+    def _scoring(self, loss: Loss) -> Any:
+        return explained if self.scoring is None else self.scoring
+
     def _shell(self, loss: Loss) -> SparseRegressor:
         return SparseRegressor(loss=loss)
+
+
+def explained(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """R^2 as scikit-learn has it, without its checks of what is known to be well: they take longer.
+
+    NaN for a single row; a constant y is explained wholly or not at all.
+    """
+    if len(y) < 2:
+        return float("nan")
+    y, weights = np.asarray(y, dtype=np.float64), sample_weight
+    left = np.average((y - to_numpy(model.predict(X))) ** 2, weights=weights)
+    total = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+    return float(1.0 - left / total) if total > 0.0 else float(left == 0.0)

@@ -28,13 +28,11 @@ class SparseSelector(SelectorMixin, SparseEstimator):
 
     Parameters
     ----------
-    k, l0, ridge, ball, fit_intercept, standardize, positive, always, never, groups : as there
-        As in `SparseRegressor`.
+    k, l0, ridge, ball, fit_intercept, standardize, positive : as in `SparseRegressor`
     loss : str or Loss, default "squared"
         "logistic" and "squared_hinge" select for a classifier. With more than two classes the
         columns kept are those of any class against the rest, each with at most k.
-    tol, exact, time_limit : as there
-        As in `SparseRegressor`.
+    always, never, groups, tol, exact, time_limit : as in `SparseRegressor`
 
     Attributes
     ----------
@@ -42,10 +40,8 @@ class SparseSelector(SelectorMixin, SparseEstimator):
         The fitted model, with its predictions.
     support_ : mask
         The columns kept. `get_support(indices=True)` gives their positions.
-    upper_, lower_, gap_, status_, certificate_, solution_, ridge_, n_iter_ : as there
-        Those of ``estimator_``.
-    n_features_in_, feature_names_in_ : as there
-        As in `SparseRegressor`.
+    upper_, lower_, gap_, status_, certificate_, solution_, ridge_, n_iter_ : as in ``estimator_``
+    n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     Examples
     --------

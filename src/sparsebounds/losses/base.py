@@ -84,13 +84,13 @@ class Loss(ABC):
     def conjugate(self, y: Array, b: Array) -> Array:
         """loss*(y, b) = sup_z bz - loss(y, z) for b inside `domain(y)`."""
 
-    @abstractmethod
     def domain(self, y: Array) -> tuple[Array, Array]:
-        """The closed interval of b where loss*(y, b) is finite; it contains 0."""
+        """The closed interval of b where loss*(y, b) is finite, all numbers; it contains 0."""
+        return full_like(y, -float("inf")), full_like(y, float("inf"))
 
-    @abstractmethod
     def infimum(self, y: Array) -> Array:
         """inf_z loss(y, z) = -loss*(y, 0)."""
+        return 0.0 - self.conjugate(y, 0.0 * y)
 
     @abstractmethod
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:

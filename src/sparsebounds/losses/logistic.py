@@ -31,12 +31,13 @@ def _sigmoid(t: Array) -> Array:
 def log_chances(z: Vector) -> Vector:
     """The logarithm of each class's probability, from one linear predictor or one per class.
 
-    Those of several models, each of one class against the rest, are scaled to sum 1.
+    Several models, each of one class against the rest, are taken for independent: a class has the
+    chance that its model alone says yes, given that one does. These are p_c / (1 - p_c) = exp(z_c),
+    scaled to sum 1, and log losses are lower than those of the p_c scaled.
     """
     if z.shape[1] == 1:
         return -np.logaddexp(0.0, np.hstack((z, -z)))
-    each = -np.logaddexp(0.0, -z)
-    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+    return np.asarray(z - logsumexp(z, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,6 @@ class Logistic(Loss):
         xp = namespace(y)
         zero = xp.zeros_like(y)
         return xp.minimum(-y, zero), xp.maximum(-y, zero)
-
-    def infimum(self, y: Array) -> Array:
-        return 0.0 * y
 
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         # log(1 + exp(t)) >= t, so -yz <= excess; nothing bounds the other side.

@@ -47,9 +47,6 @@ class Poisson(Loss):
     def domain(self, y: Array) -> tuple[Array, Array]:
         return -y, full_like(y, float("inf"))
 
-    def infimum(self, y: Array) -> Array:
-        return y - entropy(y)
-
     def sublevel(self, y: Array, excess: Array) -> tuple[Array, Array]:
         # exp lies above its tangent at log(y + 1), which gives, with y log(1 + 1/y) <= 1,
         # z <= excess + log(y + 1). And exp(z) >= 0 gives -yz <= infimum + excess.

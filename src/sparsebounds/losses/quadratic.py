@@ -30,9 +30,6 @@ class QuadraticLoss(Loss):
     def conjugate_terms(self, y: Array, b: Array) -> Array:
         return 0.5 * b * b + abs(b * y)
 
-    def infimum(self, y: Array) -> Array:
-        return 0.0 * y
-
     def value_terms(self, y: Array, z: Array) -> Array:
         return self.value(y, z)
 
@@ -63,9 +60,6 @@ class Squared(QuadraticLoss):
 
     def curvature(self, y: Array, z: Array) -> Array:
         return namespace(y, z).ones_like(z - y)
-
-    def domain(self, y: Array) -> tuple[Array, Array]:
-        return full_like(y, -float("inf")), full_like(y, float("inf"))
 
     def clip(self, y: Array, b: Array) -> Array:
         return b

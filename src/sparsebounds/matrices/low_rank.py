@@ -22,9 +22,9 @@ class LowRankMatrix(Matrix):
     Parameters
     ----------
     left : array
-        n x r; a view is kept.
+        Of shape (n, r); a view is kept.
     right : array
-        r x m; a view is kept.
+        Of shape (r, m); a view is kept.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def as_matrix(X: Any, keep: Mask | None = None) -> tuple[Matrix, tuple[str, ...]
     Parameters
     ----------
     X : array, sparse matrix, data frame or Matrix
-        float32 and float64 arrays are viewed, not copied; integers and booleans become float64.
+        Arrays of float32 and float64 are viewed, not copied; integers and booleans become float64.
         Zarr and HDF5 arrays, and memory maps beyond 1 GiB, are read by blocks; Dask arrays (and
         frames) chunk by chunk, where their scheduler runs, and never gathered.
     keep : mask, optional

@@ -9,7 +9,7 @@ supports at once finds groups of features that no single exchange leads to; OKRi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -37,22 +37,25 @@ def beam(
     larger supports are never worse, so the last size is returned; with prices, the best of all.
     """
     priced = model.priced
-    level = sorted((model.value(start), tuple(start.tolist())) for start in starts)[:width]
+    supports = [tuple(start.tolist()) for start in starts]
+    level = sorted(zip(model.values(starts), supports, strict=True))[:width]
     kept = list(level)
     stale, least = 0, model.least
     for _ in range(room):
         if stop():
             break
+        parents, leaders, values = _offers(model, level, fixed)
         offers: dict[tuple[int, ...], float] = {}
-        added = _added(model, [support for _, support in level], fixed)
-        for (value, support), (leaders, changes) in zip(level, added, strict=True):
-            for at in first(changes, width):
-                if changes[at] < np.inf:
-                    fresh = model.groups.whole(leaders[at : at + 1]).tolist()
-                    offers.setdefault(tuple(sorted((*support, *fresh))), value + float(changes[at]))
+        # Several parents offer the same support.
+        for at in first(values, width * len(level)):
+            if len(offers) == width or not values[at] < np.inf:
+                break
+            fresh = model.groups.whole(leaders[at : at + 1]).tolist()
+            support = tuple(sorted((*level[parents[at]][1], *fresh)))
+            offers.setdefault(support, float(values[at]))
         if not offers:
             break
-        level = heapq.nsmallest(width, ((value, key) for key, value in offers.items()))
+        level = [(value, support) for support, value in offers.items()]
         best = kept[0][0]
         kept = heapq.nsmallest(width, kept + level) if priced else level
         stale = 0 if kept[0][0] < best - least else stale + 1
@@ -62,19 +65,22 @@ def beam(
 
 
 @np.errstate(all="ignore")
-def _added(
-    model: Quadratic, supports: Sequence[tuple[int, ...]], fixed: Mask
-) -> Iterator[tuple[Index, Vector]]:
-    """Features, or leaders of groups, and what adding each changes q by, support by support.
+def _offers(
+    model: Quadratic, level: Sequence[tuple[float, tuple[int, ...]]], fixed: Mask
+) -> tuple[Index, Index, Vector]:
+    """What can be added: the place of a support, a feature or leader of a group, and q then.
 
     Supports of single features have one size, and are worked on together.
     """
+    values = np.array([value for value, _ in level])
     if not model.groups.single:
-        for support in supports:
-            leaders, gains = Blocks(model, np.array(support, dtype=np.int64), fixed).added()
-            yield leaders, model.price[leaders] - gains
-        return
-    inside = np.array(supports, dtype=np.int64)
+        found = []
+        for i, (_, support) in enumerate(level):
+            new, gains = Blocks(model, np.array(support, dtype=np.int64), fixed).added()
+            found.append((np.full(len(new), i), new, values[i] + model.price[new] - gains))
+        parents, leaders, changed = (np.concatenate(part) for part in zip(*found, strict=True))
+        return parents, leaders, changed
+    inside = np.array([support for _, support in level], dtype=np.int64)
     across, linear = model.hessian[inside], model.linear[inside]
     matrix = model.hessian[inside[:, :, None], inside[:, None, :]]
     np.einsum("ijj->ij", matrix)[:] += model.ridge[inside]
@@ -86,8 +92,8 @@ def _added(
     rho = model.linear - np.matmul(x, across)[:, 0]
     taken = np.einsum("ijk,ijk->ik", np.matmul(inverse, across), across)
     schur = np.maximum(model.curvature - taken, model.ridge)
-    changes = np.where(fixed, np.inf, model.price) - gain(rho, schur, model.positive)
-    np.put_along_axis(changes, inside, np.inf, axis=1)
-    everything = np.arange(len(fixed))
-    for row in changes:
-        yield everything, row
+    offered = values[:, None] + np.where(fixed, np.inf, model.price)
+    offered -= gain(rho, schur, model.positive)
+    np.put_along_axis(offered, inside, np.inf, axis=1)
+    places, features = np.indices(offered.shape).reshape(2, -1)
+    return places, features, np.fmin(offered.ravel(), np.inf)

@@ -22,7 +22,8 @@ two inequalities leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +31,8 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.linear import positive_inverse, solved
+from sparsebounds._support.linear import positive_inverse
+from sparsebounds.fitting import padded
 from sparsebounds.models.blocks import Blocks
 from sparsebounds.penalties import SINGLE, Groups
 
@@ -72,18 +74,40 @@ class Quadratic:
         return replace(self, hessian=hessian, linear=linear, ridge=ridge), unit
 
     @np.errstate(all="ignore")
-    def value(self, inside: Index) -> float:
-        """The least of q on a support, its prices included; 0 for none."""
-        matrix = self.hessian[inside[:, None], inside] + np.diag(self.ridge[inside])
-        linear = self.linear[inside]
-        fit = -0.5 * float(linear @ solved(matrix, linear)) if len(inside) else 0.0
-        return fit + float(np.sum(self.price[inside]))
+    def lowest(self, supports: Sequence[Index]) -> tuple[Index, Mask, Vector, Vector]:
+        """(places, real, x, q): where q is least on supports, and its value there, less prices.
+
+        One row per support, zeros after its last feature.
+        """
+        size = max(map(len, supports), default=0)
+        places, real = padded(supports, max(size, min(1, len(self.linear))))
+        matrix = self.hessian[places[:, :, None], places[:, None, :]]
+        linear, ridge = self.linear[places], self.ridge[places]
+        if not real.all():
+            matrix = np.where(real[:, :, None] & real[:, None, :], matrix, 0.0)
+            linear, ridge = np.where(real, linear, 0.0), np.where(real, ridge, 1.0)
+        np.einsum("ijj->ij", matrix)[:] += ridge
+        x = np.full(linear.shape, np.nan)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            x[:] = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
+        return places, real, x, -0.5 * np.einsum("ij,ij->i", linear, x)
+
+    def values(self, supports: Sequence[Index]) -> list[float]:
+        """The least of q on supports, their prices included; NaN where the system is singular."""
+        least: list[float] = self.lowest(supports)[3].tolist()
+        prices = [float(np.sum(self.price[support])) for support in supports]
+        return [fit + price for fit, price in zip(least, prices, strict=True)]
 
     @cached_property
     def curvature(self) -> Vector:
         """Of each feature, its ridge included."""
         curvature: Vector = np.diagonal(self.hessian) + self.ridge
         return curvature
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether a sign is asked of any feature."""
+        return bool(np.any(self.positive))
 
     @cached_property
     def priced(self) -> bool:
@@ -134,6 +158,9 @@ class Around:
         self.rho = model.linear - model.linear[inside] @ self.weights
         taken = np.einsum("ij,ij->j", self.weights, across)
         self._schur = model.curvature - taken
+        self.schur: Vector = np.maximum(self._schur, model.ridge)
+        """s: the curvature that is left to each feature outside."""
+
         self._lost = 0.0
 
     @property
@@ -152,12 +179,6 @@ class Around:
         spread: Vector = np.diagonal(self._rows, len(self.model.linear))
         return spread
 
-    @property
-    def schur(self) -> Vector:
-        """s: the curvature that is left to each feature outside."""
-        schur: Vector = np.maximum(self._schur, self.model.ridge)
-        return schur
-
     def swaps(self, leaving: Index | slice, entering: Index | None = None) -> Vector:
         """-2 times what features gain that enter in the place of others: one row per place in
         the support that is left, one column per feature, or per one of those entering."""
@@ -169,7 +190,7 @@ class Around:
         shift = weights / spread[:, None]
         top = shift * x[:, None]
         top += rho
-        if positive.any():
+        if self.model.signed:
             np.maximum(top, 0.0, out=top, where=positive)
         shift *= weights
         shift += schur
@@ -183,16 +204,20 @@ class Around:
         enters = ~fixed
         enters[inside] = False
         cost = np.where(fixed[inside], np.inf, self.x**2 / self.spread)
-        entering, leaving = np.flatnonzero(enters), np.flatnonzero(cost < np.inf)
         if self.weights.size > FEW:
-            place = int(np.argmin(cost))
+            place = int(cost.argmin())
             changes = self.swaps(slice(place, place + 1))[0]
             best = -np.min(changes, where=enters, initial=np.inf) - cost[place]
-            room = np.maximum(self.model.curvature - self._schur, 0.0)
             alone = WIDER * rho**2 / schur
-            most = alone / schur * (np.sqrt(room) + np.sqrt(room + schur)) ** 2
-            entering = np.flatnonzero(enters & (alone >= best) & (most >= cost[place]))
-            leaving = np.flatnonzero(cost <= np.max(most[entering], initial=0.0))
+            enters &= alone >= best
+            entering = enters.nonzero()[0]
+            alone, left = alone[entering], schur[entering]
+            room = np.maximum(self.model.curvature[entering] - self._schur[entering], 0.0)
+            most = alone / left * (np.sqrt(room) + np.sqrt(room + left)) ** 2
+            entering = entering[most >= cost[place]]
+            leaving = (cost <= most.max(initial=0.0)).nonzero()[0]
+        else:
+            entering, leaving = enters.nonzero()[0], (cost < np.inf).nonzero()[0]
         if not len(entering) or not len(leaving):
             return None
         changes = self.swaps(leaving, entering)
@@ -224,6 +249,7 @@ class Around:
         row /= schur
         _subtract(rows, reach, row)
         rows[place] = row
+        np.maximum(self._schur, model.ridge, out=self.schur)
         # What is divided by little loses digits.
         self._lost += max(spread, 1.0 / schur)
         return self if self._lost < LOST else Around(model, self.inside)
@@ -303,9 +329,11 @@ def descend(
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
-        inside = after(inside, move, model.groups)
-        both = move.leave is not None and move.enter is not None
-        here = here.swap(move) if both and here is not None else None
+        if here is not None and move.leave is not None and move.enter is not None:
+            here = here.swap(move)
+            inside = np.sort(here.inside)
+        else:
+            inside, here = after(inside, move, model.groups), None
     if visited is not None:
         visited |= seen
     return inside

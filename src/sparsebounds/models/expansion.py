@@ -17,7 +17,6 @@ from typing import Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.fitting import padded
 from sparsebounds.models.exchange import Quadratic
 from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
@@ -81,20 +80,7 @@ class Expansion:
 
         One row per support, zeros after its last feature; b goes with columns less their means.
         """
-        size = max(1, max(map(len, supports), default=1))
-        places, real = padded(supports, size)
-        model = self.quadratic
-        matrix = np.where(
-            real[:, :, None] & real[:, None, :],
-            model.hessian[places[:, :, None], places[:, None, :]],
-            0.0,
-        )
-        np.einsum("ijj->ij", matrix)[:] += np.where(real, model.ridge[places], 1.0)
-        linear = np.where(real, model.linear[places], 0.0)
-        try:
-            x = np.linalg.solve(matrix, linear[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            x = np.full(linear.shape, np.nan)
+        places, real, x, least = self.quadratic.lowest(supports)
         w = x * self.unit[places]
         b = self.level - np.einsum("ij,ij->i", np.where(real, self.mean[places], 0.0), w)
-        return w, b, -0.5 * np.einsum("ij,ij->i", linear, x)
+        return w, b, least

@@ -91,19 +91,19 @@ class Improvement(Fits):
                 self.improve(support, stop)
 
     def _perturbed(self, count: int, seed: int, stop: Callable[[], bool]) -> Iterator[Index]:
-        """Where descents end that start near the incumbent of the moment, in its quadratic.
+        """Where descents end that start from half of the incumbent of the moment, in its quadratic.
 
-        Some of its features, at random, are exchanged for others of the pool.
+        The other half of its features, at random, is exchanged for others of the pool: descents
+        that start nearer mostly lead back.
         """
         program, rng = self.program, np.random.default_rng(seed)
         for _ in range(count):
             support = self.support(self.incumbent)
             chosen = support[program.free[support]]
             others = np.setdiff1d(self.pool[~self.fixed], chosen)
-            most = min(max(1, len(chosen) // 2), len(others))
-            if len(chosen) == 0 or most == 0:
+            changed = min(max(1, len(chosen) // 2), len(others))
+            if len(chosen) == 0 or changed == 0:
                 return
-            changed = int(rng.integers(1, most + 1))
             kept = rng.permutation(chosen)[: len(chosen) - changed]
             start = np.concatenate((kept, rng.choice(others, changed, replace=False)))
             start = np.union1d(program.groups.whole(np.sort(start)), self._always)

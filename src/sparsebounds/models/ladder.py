@@ -2,9 +2,9 @@
 
 Each point goes on from the last one. Around its model the loss is a quadratic; the end of a descent
 in it and the best supports of a beam are drafted, and the best of them is improved to a local
-optimum. In k every size up to the largest is visited, and at the end the way leads down again:
-the next larger model without its least feature, and swaps. The features in play are all of them, or
-those with the largest slopes at the last model.
+optimum, once more from half of its features. In k every size up to the largest is visited, and at
+the end the way leads down again: the next larger model without its least feature, and swaps. The
+features in play are all of them, or those with the largest slopes at the last model.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.program import Program
 from sparsebounds.relaxation import compressed, intercept_at
 
-GROWN, RESTARTS = 3, 5
-"""Supports of a beam that are improved, and perturbed ones, per point; among few features there are
-fewer of these."""
+FEW = 5
+"""Features outside a model: where there are fewer, no perturbed support is tried."""
 
 POOL = 100
 """Features in play beside the model's own and twice the budget."""
@@ -117,11 +116,10 @@ class Ladder(Improvement):
             if len(self.support(here)) <= LARGE:
                 supports += self.beams(expansion, [self.support(here), *self.grown], stop)
             found = self.models(supports, self.incumbent.value)
-            better = [model for model in found if model is not None]
-            for model in sorted(better, key=lambda model: model.value)[:GROWN]:
-                self.improve(self.support(model), stop)
+            if any(model is not None for model in found):
+                self.improve(self.support(self.incumbent), stop)
             outside = int(np.count_nonzero(~self.fixed)) - len(self.support(self.incumbent))
-            self.restart(min(RESTARTS, outside // 5), len(self.support(here)), stop)
+            self.restart(int(outside >= FEW), len(self.support(here)), stop)
         except TimeUp:
             pass
         return self.incumbent

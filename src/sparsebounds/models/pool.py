@@ -7,6 +7,7 @@ or tall stay where they are: a copy would be larger than the data, or as large.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -57,8 +58,12 @@ class Read:
 
     def __init__(self, program: Program, pool: Pool, places: Index) -> None:
         self._program, self._pool, self._places = program, pool, places
-        self._rows, self.means = pool.centred(places), pool.means(places)
-        self.entries = self._rows.size
+        self.means = pool.means(places)
+        self.entries = len(places) * program.n
+
+    @cached_property
+    def _rows(self) -> Vector:
+        return self._pool.centred(self._places)
 
     def rows(self, places: Index) -> Vector:
         return self._rows[places]
@@ -84,7 +89,7 @@ class Read:
         hessian, mean = self._pool.products(self._places), self._pool.left_over(self._places)
         if self._program.fit_intercept:
             hessian -= mean[:, None] * mean
-        return hessian, self._rows @ (self._program.F.p * target), mean
+        return hessian, self._pool.scores(self._places, self._program.F.p * target), mean
 
 
 class Kept:
@@ -146,6 +151,11 @@ class Pool:
     def centred(self, places: Index) -> Vector:
         """The same less their means, where there is an intercept."""
         return self._centred[places]
+
+    def scores(self, places: Index, right: Vector) -> Vector:
+        """Products of centred columns with a vector."""
+        found: Vector = (self._centred[: self._size] @ right)[places]
+        return found
 
     def means(self, places: Index) -> Vector:
         """What was subtracted."""

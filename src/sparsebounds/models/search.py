@@ -35,7 +35,7 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS = 20
+RESTARTS = 8
 """Perturbed supports from which the search starts again."""
 
 

@@ -72,6 +72,9 @@ class WalkState:
     """Columns of the workspace, as they were read."""
 
     last: Relaxation
+    before: Vector | None
+    """Relaxed coefficients at the point before the last one; None at the first."""
+
     known: tuple[Index, ...]
     sizes: dict[int, Vector]
     """Dual vectors of the budgets that a path in l0 keeps."""
@@ -153,6 +156,7 @@ class PathCheckpoint:
             curves=tuple(curves),
             batches=tuple(batches),
             last=Relaxation.to_start_from(rows[-1].program, w, b, eta, t),
+            before=numbers(arrays["before"], m) if "before" in arrays else None,
             known=tuple(places(part, m) for part in unpacked(arrays, "known")),
             sizes=dict(zip(sizes, by_size, strict=True)),
             relaxed_sizes=tuple(places(arrays["relaxed_sizes"], m + 1).tolist()),
@@ -291,6 +295,8 @@ def _arrays(state: WalkState) -> dict[str, Any]:
         "row_counts": np.array(counts, dtype=np.int64),
         "row_numbers": np.array(parts),
     }
+    if state.before is not None:
+        arrays["before"] = state.before
     arrays |= packed("batches", state.batches, np.int64)
     arrays |= packed("known", state.known, np.int64)
     arrays |= packed("supports", [one.support for one in known], np.int64)

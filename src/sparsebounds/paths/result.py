@@ -31,30 +31,16 @@ class PathPoint:
         The budget, in a path of budgets.
     l0 : float or None
         The price, in a path of prices.
-    support : array of int
-        Where coef is not zero.
     values : array
         The coefficients of the support, in the user's units.
-    intercept : float
-        0 where the problem has none.
-    upper : float
-        The model's objective, rounded up.
-    lower : float
-        No model that obeys the constraints has a smaller objective.
-    rel_gap : float
-        ``(upper - lower) / |upper|``; see `Program.size`.
-    status : {"optimal", "bounded"}
-        "optimal": proved to within the tolerance. "bounded": the gap is wider.
     fixed_in : array of int
         Features proved to be in every best model at this point.
-    certificate : Certificate
-        The proof.
     nodes : int
         Nodes of the exact search; 0 where there was none.
     seconds : float
         Wall time.
-    null_gap : float
-        ``(upper - lower) / |null|``, null the objective of the best model without features.
+    support, intercept, upper, lower, rel_gap, null_gap, status : as in `Solution`
+    certificate, outliers : as in `Solution`
     """
 
     k: int | None
@@ -71,9 +57,7 @@ class PathPoint:
     nodes: int = field(repr=False)
     seconds: float = field(repr=False)
     null_gap: float = field(default=math.nan, repr=False)
-
     outliers: Outliers | None = field(default=None, repr=False)
-    """Truncated loss: what is proved about the rows; None where nothing was tried."""
 
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:

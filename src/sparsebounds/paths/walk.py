@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sparsebounds._support.array import Index
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import RELAX, Deadline, TimeUp
 from sparsebounds.bounds import DualPoint, dual_point_at, screen_at
 from sparsebounds.certificates import Tree
@@ -28,6 +28,9 @@ from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, Workspace, relaxation_of
 from sparsebounds.solving import CLOSED, best_leaves, better_root, wide_gap
+
+AHEAD = 0.75
+"""How far relaxed coefficients are expected to go on as they went from the last point to this."""
 
 SIZES_KEPT = 4
 """Dual points of budgets that a path in l0 keeps whole for its next prices."""
@@ -49,6 +52,9 @@ class Walk(Course):
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
         self.workspace, self.columns = Workspace(program), Pool(program)
         self.last: Relaxation | None = None
+        self.before: Vector | None = None
+        """The relaxed coefficients at the point before the last one."""
+
         self.sizes: dict[int, DualPoint] = {}
         self.relaxed_sizes: set[int] = set()
         self.file: PathCheckpoint | None = None
@@ -63,19 +69,30 @@ class Walk(Course):
             self.take_up()
 
     def look_ahead(self) -> None:
-        self.relax(self.posed(self.grid[-1]))
+        self.relax(self.posed(self.grid[-1]), None)
         self.last = None
 
     def lower(self, program: Program) -> float:
         return self.shared.lower(program)
 
-    def relax(self, program: Program) -> Relaxation:
-        """A relaxation from where the last one ended; its dual vector is shared."""
+    def ahead(self) -> Relaxation | None:
+        """Where the next relaxation starts: from the last one, most of a step further on."""
+        last, at = self.last, len(self.rows)
+        if last is None or self.before is None or at < 2:
+            return last
+        near = self.grid[at - 2 : at + 1]
+        steps = np.diff(np.log(near) if self.by_price else near)
+        share = min(1.0, steps[1] / steps[0]) if steps[0] else 0.0
+        w = last.w + AHEAD * share * (last.w - self.before)
+        return replace(last, w=np.where(w * last.w > 0.0, w, 0.0))
+
+    def relax(self, program: Program, start: Relaxation | None) -> Relaxation:
+        """A relaxation from where another one ended; its dual vector is shared."""
         until = self.finish.part(RELAX)
         found = relaxation_of(
             program,
             min(1e-6, 0.01 * self.tol),
-            start=self.last,
+            start=start,
             time_limit=until,
             callback=self.callback,
             workspace=self.workspace,
@@ -90,14 +107,15 @@ class Walk(Course):
     def step(self, value: float) -> None:
         """One more row."""
         clock, program = Deadline(), self.posed(value)
-        relaxed = self.relax(program)
+        before = None if self.last is None else self.last.w
+        relaxed = self.relax(program, self.ahead())
         points = [relaxed.point, *self.at_sizes(relaxed)]
         lower, duals, leaves = best_leaves(program, points)
         lower = coarse(program, lower)
         until = self.finish
         search = Search(program, relaxed, self.known, until, self.columns)
         goal = lower + CLOSED * self.tol * program.size(lower)
-        found = search.run(goal)
+        found = search.quick(goal) if self.plain else search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
@@ -107,7 +125,7 @@ class Walk(Course):
         if self.exact and not self.late() and not self.interrupted:
             row = self.searched(row, relaxed)
         self.known = [row.certificate.support, *search.grown]
-        self.last = relaxed
+        self.last, self.before = relaxed, before
         screened = screen_at(program, relaxed.point, row.certificate.upper)
         self.rows.append(replace(row, fixed_in=screened.fixed_in, seconds=clock.seconds))
         if self.file is not None and not self.late() and not self.interrupted:
@@ -122,7 +140,7 @@ class Walk(Course):
         total = float(np.sum(relaxed.u[self.program.free]))
         for size in sorted({math.floor(total), math.ceil(total)} - self.relaxed_sizes):
             self.relaxed_sizes.add(size)
-            self.sizes[size] = self.relax(self.program.with_budget(size)).point
+            self.sizes[size] = self.relax(self.program.with_budget(size), self.last).point
         for size in sorted(self.sizes)[:-SIZES_KEPT]:
             del self.sizes[size]
         return list(self.sizes.values())
@@ -196,6 +214,7 @@ class Walk(Course):
             curves=tuple(self.shared.curves),
             batches=tuple(self.workspace.batches),
             last=self.last,
+            before=self.before,
             known=tuple(self.known),
             sizes={size: point.t for size, point in self.sizes.items()},
             relaxed_sizes=tuple(sorted(self.relaxed_sizes)),
@@ -219,7 +238,7 @@ class Walk(Course):
         self.shared.restore(state.duals, state.curves, proved)
         for features in state.batches:
             self.workspace.add(self.program, features)
-        self.last = state.last
+        self.last, self.before = state.last, state.before
         self.workspace.keep(self.last.point)
         for size, t in state.sizes.items():
             self.sizes[size] = dual_point_at(self.program.with_budget(size), t)

@@ -30,14 +30,7 @@ class L0Ridge(Penalty):
     ----------
     l0 : float or array
         The prices. Where groups are not single, l0 stands at the first column of each, 0 elsewhere.
-    ridge : float or array
-        The weights of w_i^2 / 2.
-    inside, outside : mask, optional
-        Features known to be in the support, and out of it.
-    positive : mask, optional
-        Features with w_i >= 0.
-    groups : Groups, default SINGLE
-        Features that share one weight.
+    ridge, inside, outside, positive, groups : as in `KRidge`
 
     Notes
     -----
@@ -56,7 +49,6 @@ class L0Ridge(Penalty):
     outside: Any = None
     positive: Any = None
     groups: Groups = SINGLE
-    """Where these are not single, l0 stands at the first column of each, and 0 elsewhere."""
 
     _one_slope = False
 

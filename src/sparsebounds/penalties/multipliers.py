@@ -20,7 +20,7 @@ def best_eta(q: Vector, prices: Vector, base: float, ball: float) -> float:
     q : array
         Squared scores.
     prices : array
-        l0, one number per feature.
+        One l0 per feature.
     base : float
         The squares of the features that are in whatever happens.
     ball : float
@@ -60,8 +60,7 @@ def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
         Squared scores.
     budget : int
         The most features.
-    base, ball : float
-        As in `best_eta`.
+    base, ball : as in `best_eta`
 
     Returns
     -------

@@ -47,29 +47,27 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
     ridge = point.size[S]
     room = int(program.k or 0) - np.count_nonzero(program.free & (point.u == 1.0))
 
-    def rise(direction: Vector, length: float) -> float:
-        """What Phi, and the ridge where the sum of u changes, gains on a step along a direction."""
-        first = (slope + ridge + rate * (1.0 - 2.0 * u[S])) @ direction
-        second = 0.5 * direction @ hessian @ direction - rate * direction @ direction
+    def rise(length: float) -> float:
+        """What Phi, and the ridge where the sum of u changes, gains on a step at the pair."""
+        steep, bent = (
+            slope[pair] + ridge[pair] + rate * (1.0 - 2.0 * value),
+            hessian[pair[:, None], pair],
+        )
+        first, second = steep @ sign, 0.5 * (sign @ bent @ sign) - rate * len(pair)
         return length * float(first) + length**2 * float(second)
 
     while True:
-        left = np.flatnonzero((u[S] > 0.0) & (u[S] < 1.0))
-        if len(left) == 0:
+        pair = np.flatnonzero((u[S] > 0.0) & (u[S] < 1.0))[:2]
+        if len(pair) == 0:
             return u, bound
-        direction = np.zeros(len(S))
-        direction[left[0]] = 1.0
-        if len(left) > 1:
-            direction[left[1]] = -1.0
-        moved = direction != 0.0
-        up, value = direction[moved] > 0.0, u[S[moved]]
-        lengths = [-float(np.min(np.where(up, value, 1.0 - value)))]
-        if len(left) > 1 or np.count_nonzero(u == 1.0) < room:
-            lengths.append(float(np.min(np.where(up, 1.0 - value, value))))
-        step = min(lengths, key=lambda length: rise(direction, length))
-        end = value + step * direction[moved]
-        u[S[moved]] = np.where(end < INTEGER, 0.0, np.where(end > 1.0 - INTEGER, 1.0, end))
-        slope = slope + step * (hessian @ direction)
+        sign, value = np.array([1.0, -1.0])[: len(pair)], u[S[pair]]
+        lengths = [-float(np.min(np.where(sign > 0.0, value, 1.0 - value)))]
+        if len(pair) > 1 or np.count_nonzero(u == 1.0) < room:
+            lengths.append(float(np.min(np.where(sign > 0.0, 1.0 - value, value))))
+        step = min(lengths, key=rise)
+        end = value + step * sign
+        u[S[pair]] = np.where(end < INTEGER, 0.0, np.where(end > 1.0 - INTEGER, 1.0, end))
+        slope += step * (sign @ hessian[pair])
 
 
 def primalized_supports(program: Program, relaxed: Relaxation) -> list[Index]:

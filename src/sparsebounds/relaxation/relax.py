@@ -20,7 +20,17 @@ from sparsebounds.relaxation.workspace import Workspace
 
 
 class RelaxationWarning(UserWarning):
-    """The relaxation stopped before its tolerance; its bounds are valid but wider."""
+    """The relaxation stopped before its tolerance; its bounds are valid but wider.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> data = sb.datasets.make_correlated(60, 20, nonzeros=3)
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     relaxed = sb.relax(sb.Program(data.X, data.y, k=3, ridge=0.1), time_limit=1e-9)
+    >>> heard[0].category.__name__, relaxed.status
+    ('RelaxationWarning', 'bounded')
+    """
 
 
 def relax(

@@ -13,8 +13,10 @@ from sparsebounds.solving.proof import better_root as better_root
 from sparsebounds.solving.proof import certificate_from as certificate_from
 from sparsebounds.solving.proof import proved as proved
 from sparsebounds.solving.proof import wide_gap as wide_gap
+from sparsebounds.solving.reach import reach_sentence as reach_sentence
 from sparsebounds.solving.sentences import bounds_sentence as bounds_sentence
 from sparsebounds.solving.sentences import classes_sentence as classes_sentence
+from sparsebounds.solving.sentences import depends as depends
 from sparsebounds.solving.sentences import features_sentence as features_sentence
 from sparsebounds.solving.sentences import status_words as status_words
 from sparsebounds.solving.solution import Solution, SolutionStats

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds.problem import Problem
 from sparsebounds.program import Program
 
 
@@ -31,13 +32,20 @@ def bounds_sentence(program: Program, lower: float, upper: float, relative: floa
 
 
 def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> str:
-    """How many features, or groups, are proved in or out, in a sentence; empty where none is."""
+    """How many features, or groups, are proved in or out, and for which problem; or nothing."""
     inside, outside = (len(program.problem.leaders_of(some)) for some in (fixed_in, fixed_out))
     clauses = [f"{inside} {'is' if inside == 1 else 'are'} in every best model"] if inside else []
     clauses += [f"{outside} {'is' if outside == 1 else 'are'} in no best model"] if outside else []
     if not clauses:
         return ""
-    return f"Proved: of the {program.units} {_unit(program)}s, {' and '.join(clauses)}."
+    what = f"Proved: of the {program.units} {_unit(program)}s, {' and '.join(clauses)}."
+    return f"{what} That is for {depends(program.problem, program.m)}; others may ask for others."
+
+
+def depends(problem: Problem, m: int) -> str:
+    """What a proof about features depends on."""
+    size, weight = problem.terms
+    return f"{size}, {weight} and {f'these {m} columns' if m != 1 else 'this column'}"
 
 
 def classes_sentence(first: Any, second: Any) -> str:

@@ -23,33 +23,23 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Vector
+from sparsebounds.data import Data
 from sparsebounds.losses import Loss, MeanLoss, NonConvexLoss
-from sparsebounds.matrices import Matrix
 
 SIGMOID = 0.0963
 """The sigmoid loss's largest curvature, for the ramp of the same height, which has kinks."""
 
 
-def auto_ridge(
-    matrix: Matrix,
-    y: Vector,
-    weights: Vector,
-    loss: Loss,
-    *,
-    fit_intercept: bool,
-    standardize: bool,
-) -> float:
+def auto_ridge(data: Data, loss: Loss, *, fit_intercept: bool, standardize: bool) -> float:
     """The ridge of the rule above."""
-    total = math.fsum(weights)
-    shares = weights / total
-    scale = 1.0 if standardize else _mean_square(matrix, shares, centred=fit_intercept)
+    scale = 1.0 if standardize else _mean_square(data, centred=fit_intercept)
     bend = loss.smoothness
     if not math.isfinite(bend) and not loss.convex and loss.two_class:
         bend = SIGMOID
     elif not math.isfinite(bend):
-        bend = _null_curvature(loss, y, shares, fit_intercept=fit_intercept)
-    ridge = bend * scale / math.sqrt(max(1.0, total))
-    return ridge * _share_of_height(loss, y) if isinstance(loss, NonConvexLoss) else ridge
+        bend = _null_curvature(loss, data, fit_intercept=fit_intercept)
+    ridge = bend * scale / math.sqrt(max(1.0, data.mass))
+    return ridge * _share_of_height(loss, data.y) if isinstance(loss, NonConvexLoss) else ridge
 
 
 def _share_of_height(loss: NonConvexLoss, y: Vector) -> float:
@@ -64,18 +54,17 @@ def _share_of_height(loss: NonConvexLoss, y: Vector) -> float:
     return min(1.0, 2.0 * loss.height / spread**2) if spread > 0 else 1.0
 
 
-def _mean_square(matrix: Matrix, shares: Vector, *, centred: bool) -> float:
+def _mean_square(data: Data, *, centred: bool) -> float:
     """The average over columns of their variance, or mean square; 1 where that is 0."""
-    mean, spread = matrix.moments(shares)
+    mean, spread = data.matrix.moments(data.shares)
     average = float(np.mean(spread if centred else spread + mean**2))
     return average if average > 0 else 1.0
 
 
-def _null_curvature(loss: Loss, y: Vector, shares: Vector, *, fit_intercept: bool) -> float:
+def _null_curvature(loss: Loss, data: Data, *, fit_intercept: bool) -> float:
     """The mean second derivative at the model without features; 1 where it vanishes."""
-    loss.check_response(y)
-    F = MeanLoss(loss, y, shares)
+    F = MeanLoss(loss, data.y, data.shares, data.offset)
     with np.errstate(over="ignore", invalid="ignore"):
         constant = F.best_constant() if fit_intercept else 0.0
-        curvature = float(np.sum(F.curvature(np.full_like(y, constant))))
+        curvature = float(np.sum(F.curvature(np.full_like(data.y, constant))))
     return curvature if 0 < curvature < math.inf else 1.0
