@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import LONG
 from tests.ranks.small import FORMS, M, case, data, posed
+from tests.test_errata import quadratic
 
 import sparsebounds as sb
 from sparsebounds.datasets import load_leukemia, make_bell_spectrum
@@ -163,12 +163,6 @@ def test_the_third_experiment() -> None:
 
 
 # Counterexamples: the printed statements fail, ours hold.
-
-
-def quadratic(X: np.ndarray, y: np.ndarray, bend: float = 1.0, **form: float) -> Program:
-    """f(z) = bend/2 |z - y|^2: F is a mean, so its data are scaled."""
-    root = math.sqrt(bend * len(y))
-    return Program(root * X, root * y, **form)  # type: ignore[arg-type]
 
 
 def test_e8_the_optimum_on_the_approximation_is_no_upper_bound() -> None:
