@@ -238,6 +238,21 @@ def test_files_are_short() -> None:
     assert not long, f"one mathematical object per file, split these: {long}"
 
 
+def test_the_map_names_what_is_there() -> None:
+    """docs/architecture.md: rooms in the order of LAYERS, and files that exist."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawing = re.search(r"```text\n(.+?)```", text, re.DOTALL)
+    assert drawing is not None
+    drawn = [word for line in drawing[1].splitlines() for word in re.split(r" {2,}", line)]
+    rooms = [word for word in drawn if word in RANK]
+    unseen = {FACE, "_version", "__main__"}
+    assert sorted(rooms) == sorted(RANK.keys() - unseen)
+    assert rooms == sorted(rooms, key=RANK.__getitem__)
+    files = set(re.findall(r"`([\w/.]+/[\w.]+\.\w+)`", text))
+    assert len(files) > 50
+    assert not [name for name in files if not any((at / name).exists() for at in (ROOT, PACKAGE))]
+
+
 def test_public_names_resolve() -> None:
     assert dir(sparsebounds) == sorted(sparsebounds.__all__)
     for name in sparsebounds.__all__:
