@@ -15,6 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx_gallery.sorting import ExplicitOrder
 
 import sparsebounds
 
@@ -63,11 +64,15 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto/gallery",
     "filename_pattern": r"/plot_",
+    "within_subsection_order": ExplicitOrder(
+        ["plot_instead_of_stepwise.py", "plot_certify_a_lasso.py", "*"]
+    ),
     "ignore_pattern": r"^(?!plot_)",
     "backreferences_dir": "auto/backreferences",
     "doc_module": ("sparsebounds",),
     "reference_url": {"sparsebounds": None},
     "download_all_examples": False,
+    "thumbnail_size": (480, 288),
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

@@ -47,6 +47,15 @@ def moved() -> dict[Path, Path]:
 
 
 MOVED = moved()
+SHOWN = {
+    ROOT / "README.md": DOCS / "index.md",
+    **{
+        script: AUTO / "gallery" / script.relative_to(ROOT / "examples").with_suffix(".rst")
+        for script in (ROOT / "examples").rglob("plot_*.py")
+    },
+    **MOVED,
+}
+"""What has a page on the site though it is none in docs/."""
 
 
 def relinked(text: str, source: Path, place: Path) -> str:
@@ -56,9 +65,7 @@ def relinked(text: str, source: Path, place: Path) -> str:
         if "://" in link[2] or link[2].startswith("mailto:"):
             return link[0]
         target = (source.parent / link[2]).resolve()
-        target = MOVED.get(target, target)
-        if target == ROOT / "README.md":
-            target = DOCS / "index.md"
+        target = SHOWN.get(target, target)
         return link[1] + Path(os.path.relpath(target, place.parent)).as_posix() + link[3]
 
     return LINK.sub(follow, text)
@@ -80,6 +87,8 @@ def redirect(app: Any, docname: str, content: list[str]) -> None:
 
 def write() -> None:
     """All these pages; those that are unchanged keep their time, so that Sphinx need not read."""
+    for old in {*AUTO.glob("benchmarks/*.md")} - {*MOVED.values()}:
+        old.unlink()
     for source, place in MOVED.items():
         if source.suffix == ".md":
             text = relinked(source.read_text(encoding="utf-8"), source, place)

@@ -28,6 +28,7 @@ class Expectile(sb.losses.Loss):
     name: ClassVar[str] = "expectile"
     smoothness: ClassVar[float] = 1.0
     residual: ClassVar[bool] = True  # a function of z - y
+    portable: ClassVar[bool] = False  # of NumPy arrays
 
     def curvature(self, y, z):
         return np.where(z > y, 1 - self.level, self.level)

@@ -16,7 +16,8 @@ import sparsebounds as sb
 plt.style.use("sparsebounds.slides")
 
 # %%
-# Signals of length 60 with k spikes, n measurements with a little noise.
+# Signals of length 60 with k spikes, n measurements with a little noise. The lasso names the
+# features that its path has after k steps.
 
 m, draws = 60, 3
 sizes, rows = np.arange(1, 8), np.arange(8, 41, 8)

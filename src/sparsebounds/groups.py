@@ -78,9 +78,16 @@ def _numbered(
 ) -> tuple[Index, tuple[str, ...]]:
     """Groups of equal labels, all of one kind."""
     _check_labels(len(labels), m)
-    kinds, first, place = np.unique(labels, return_index=True, return_inverse=True)
-    own = dict(zip(first.tolist(), map(str, kinds.tolist()), strict=True))
-    return _told(first[place].astype(np.int64), own, names)
+    if labels.dtype.kind in "iu" and np.all(labels[1:] >= labels[:-1]):
+        first = np.flatnonzero(np.append(True, labels[1:] != labels[:-1])[:m])
+        leaders = np.repeat(first, np.diff(first, append=m))
+    else:
+        _, first, place = np.unique(labels, return_index=True, return_inverse=True)
+        leaders = first[place].astype(np.int64)
+        first.sort()
+    if len(first) == m:
+        return NONE, ()
+    return leaders, tuple(map(str, labels[first].tolist()))
 
 
 def _check_labels(count: int, m: int) -> None:

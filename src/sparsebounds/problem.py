@@ -99,7 +99,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            object.__setattr__(self, one.name, _fixed(getattr(self, one.name)))
+            if one.name != "group_names":  # many, and texts
+                object.__setattr__(self, one.name, _fixed(getattr(self, one.name)))
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Problem) else NotImplemented
@@ -210,10 +211,17 @@ class Problem:
             **self._groups_of(features),
         )
 
-    @property
+    @cached_property
     def partition(self) -> Groups:
         """The groups."""
         return Groups(self.groups if len(self.groups) else None)
+
+    def replaced(self, **changes: Any) -> Problem:
+        """The problem with changes; what was derived from its groups stays."""
+        other = replace(self, **changes)
+        if other.groups is self.groups:
+            other.__dict__["partition"] = self.partition
+        return other
 
     def groups_of(self, features: Index, names: tuple[str, ...] | None) -> tuple[str | int, ...]:
         """The groups that some features belong to: their names, else those of their first columns.
@@ -222,7 +230,7 @@ class Problem:
         """
         leaders = self.leaders_of(features)
         if self.group_names:
-            places = np.searchsorted(np.unique(self.groups), leaders)
+            places = np.searchsorted(self.partition.heads, leaders)
             return tuple(self.group_names[i] for i in places)
         return tuple(int(i) if names is None else names[i] for i in leaders.tolist())
 
@@ -252,7 +260,7 @@ class Problem:
         part = self.partition.part(features)
         if part.leaders is None:
             return {"groups": self.groups[:0], "group_names": ()}
-        heads = np.searchsorted(np.unique(self.groups), self.groups[features[part.heads]])
+        heads = np.searchsorted(self.partition.heads, self.groups[features[part.heads]])
         names = tuple(self.group_names[i] for i in heads) if self.group_names else ()
         return {"groups": part.leaders, "group_names": names}
 
@@ -264,7 +272,7 @@ class Problem:
             value = getattr(self, one.name)
             if one.name in ADDED and not np.size(value) * np.any(value):
                 continue
-            parts = value if isinstance(value, tuple) else (value,)
+            parts = value if isinstance(value, tuple) and one.name != "group_names" else (value,)
             found.update(f"{one.name}:".encode())
             for part in parts:
                 plain = dict(part) if isinstance(part, Mapping) else part
@@ -295,7 +303,7 @@ class Problem:
             )
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
         extras = [
-            *[f"{len(np.unique(self.groups))} groups of features"] * (len(self.groups) > 0),
+            *[f"{len(self.partition.heads)} groups of features" for _ in self.groups[:1]],
             *["an intercept"] * self.fit_intercept,
             *["standardized columns"] * (self.standardize is not None),
             *["nonnegative coefficients"] * (len(self.positive) > 0),

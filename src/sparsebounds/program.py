@@ -296,7 +296,7 @@ class Program(Yardstick):
 
     def _replaced(self, *, data: Data | None = None, **changes: Any) -> Program:
         """The program with other data, or with changes to its problem."""
-        return self._made(data or self.data, replace(self.problem, **changes), self.loss, self.box)
+        return self._made(data or self.data, self.problem.replaced(**changes), self.loss, self.box)
 
     def _made(self, *parts: Any, **rest: Any) -> Program:
         rest = {"ceiling": self.ceiling, "least_rounding": self._least_rounding} | rest
@@ -361,12 +361,12 @@ class Program(Yardstick):
         # An envelope may be 0 without features: accuracy is relative to the loss's own null.
         least = max(self.rounding, 1e-8 * abs(self.null))
         # The numbers of an envelope are those of its box.
-        problem = replace(self.problem, loss=envelope.name, loss_parameters={})
+        problem = self.problem.replaced(loss=envelope.name, loss_parameters={})
         return self._made(self.data, problem, envelope, box, least_rounding=least)
 
     def with_loss(self, loss: Loss) -> Program:
         """The same problem with another loss of the same responses."""
-        problem = replace(self.problem, loss=loss.name, loss_parameters=loss.parameters())
+        problem = self.problem.replaced(loss=loss.name, loss_parameters=loss.parameters())
         return self._made(self.data, problem, loss, self.box)
 
     def require_convex(self, what: str) -> None:

@@ -91,20 +91,22 @@ def draw_response(rng: Rng, X: Any, loss: str) -> Any:
     return signal
 
 
-def draw_form(rng: Rng, m: int, loss: str) -> dict[str, Any]:
+def draw_form(rng: Rng, m: int, units: int) -> dict[str, Any]:
+    """The form of a program of m columns in so many groups."""
     form: dict[str, Any] = {}
     if chance(rng, 0.55):
         form["k"] = int(pick(rng, 0, 1, 1, 2, 2, 3, m, m + 2))
     elif chance(rng, 0.75):
         form["l0"] = log_uniform(rng, 1e-5, 2.0)
     else:
-        form["l0"] = rng.uniform(0, 0.3, size=m) * (rng.random(m) < 0.8)
+        form["l0"] = rng.uniform(0, 0.3, size=units) * (rng.random(units) < 0.8)
     sort = pick(rng, "plain", "plain", "plain", "tiny", "huge")
     span = {"plain": (1e-3, 2.0), "tiny": (1e-16, 1e-3), "huge": (2.0, 1e8)}[sort]
     if chance(rng, 0.6):
         form["ridge"] = log_uniform(rng, *span)
         if chance(rng, 0.15):
-            form["ridge"] = form["ridge"] * 10.0 ** rng.uniform(-2, 2, size=m)
+            size = m if units == m else pick(rng, m, units)
+            form["ridge"] = form["ridge"] * 10.0 ** rng.uniform(-2, 2, size=size)
         elif sort == "tiny" and chance(rng, 0.15):
             form["ridge"] = 1e-100
     else:
@@ -112,7 +114,20 @@ def draw_form(rng: Rng, m: int, loss: str) -> dict[str, Any]:
     return form
 
 
-def draw_spec(rng: Rng, names: tuple[str, ...] = CONVEX, most: int = 8) -> Spec:
+def draw_groups(rng: Rng, m: int) -> tuple[int, ...]:
+    """Groups of one to four columns, in any order."""
+    order, leaders = rng.permutation(m).tolist(), [0] * m
+    while order:
+        size = int(rng.integers(1, 5))
+        group, order = order[:size], order[size:]
+        for j in group:
+            leaders[j] = min(group)
+    return tuple(leaders)
+
+
+def draw_spec(
+    rng: Rng, names: tuple[str, ...] = CONVEX, most: int = 8, *, grouped: bool = False
+) -> Spec:
     """A program whose supports can be counted out."""
     loss = pick(rng, *names, *(("squared",) * 3 if "squared" in names else ()))
     n = int(pick(rng, 1, 2, 3, 4, 6, 8, 10, 12))
@@ -121,7 +136,9 @@ def draw_spec(rng: Rng, names: tuple[str, ...] = CONVEX, most: int = 8) -> Spec:
         m = min(m, 6)
     n = max(n, 2) if loss in TWO_CLASS else n
     X = draw_matrix(rng, n, m)
-    options: dict[str, Any] = draw_form(rng, m, loss)
+    groups = draw_groups(rng, m) if grouped else None
+    leaders = np.array(groups or range(m))
+    options: dict[str, Any] = draw_form(rng, m, len(np.unique(leaders)))
     if chance(rng, 0.5) and loss not in ("quartic", "amplitude"):
         options["fit_intercept"] = True
     options["standardize"] = chance(rng, 0.2)
@@ -137,14 +154,15 @@ def draw_spec(rng: Rng, names: tuple[str, ...] = CONVEX, most: int = 8) -> Spec:
     if chance(rng, 0.2):
         options["positive"] = rng.random(m) < pick(rng, 0.5, 1.0)
     if chance(rng, 0.2):
-        fate = rng.choice(3, size=m, p=[0.6, 0.2, 0.2])
+        fate = rng.choice(3, size=m, p=[0.6, 0.2, 0.2])[leaders]
         options["always"] = tuple(int(j) for j in np.flatnonzero(fate == 1))
         options["never"] = tuple(int(j) for j in np.flatnonzero(fate == 2))
     parameters: dict[str, float] = {}
     if loss in CLASSES and chance(rng, 0.5):
         name = "delta" if loss == "huber" else "c"
         parameters[name] = log_uniform(rng, 0.1, 10.0)
-    return Spec(X, draw_response(rng, X, loss), loss=loss, parameters=parameters, **options)
+    y = draw_response(rng, X, loss)
+    return Spec(X, y, loss=loss, parameters=parameters, groups=groups, **options)
 
 
 def heavy_ridge(rng: Rng) -> Spec:

@@ -110,11 +110,15 @@ def _stated(source: Genuine, text: str) -> Reference:
 
     positive = np.zeros(m, dtype=bool)
     positive[problem["positive"]] = True
+    groups = tuple(problem["groups"]) if "groups" in problem else None
+    l0 = number("l0")
+    if groups is not None and np.ndim(l0):
+        l0 = l0[sorted(set(groups))]
     other = spec.but(
         loss=problem["loss"],
         parameters=problem["loss_parameters"],
         k=problem["k"],
-        l0=number("l0"),
+        l0=l0,
         ridge=number("ridge"),
         ball=problem["ball"],
         fit_intercept=problem["fit_intercept"],
@@ -122,20 +126,23 @@ def _stated(source: Genuine, text: str) -> Reference:
         positive=positive,
         always=tuple(problem["always"]),
         never=tuple(problem["never"]),
+        groups=groups,
     )
     return Reference(other, number("center"), number("scale"))
 
 
 @cache
-def genuine(number: int, folder: str) -> Genuine:
+def genuine(number: int, folder: str, kind: str | None = None) -> Genuine:
     """Certificates of every kind; `folder` is a place for files."""
-    kind = KINDS[number % len(KINDS)]
+    kind = kind or KINDS[number % len(KINDS)]
     rng = np.random.default_rng([number, 5])
     n, m = {"wide": (24, 40), "shifted": (40, 9)}.get(kind, (14, 7))
     X = rng.normal(size=(n, m)) + 0.7 * rng.normal(size=(n, 1))
     y = X[:, :3] @ [1.0, -1.0, 0.5] + 0.5 * rng.normal(size=n)
     options: dict[str, Any] = {"k": 2, "ridge": 0.05}
-    exact = kind in ("tree", "shifted", "logistic tree")
+    exact = kind in ("tree", "shifted", "logistic tree", "group tree")
+    if kind in GROUPED:
+        options["groups"] = (0, 1, 0, 3, 1, 0, 6)
     loss = "squared"
     # For the squared loss a tree with a minorant may take the place of leaves.
     if kind == "features":
@@ -171,6 +178,12 @@ def genuine(number: int, folder: str) -> Genuine:
         options = {"k": 2, "ridge": 0.1, "fit_intercept": True}
     elif kind == "wide":
         options = {"k": 12, "ridge": 0.05}
+    elif kind == "group classes":
+        loss, y = "logistic", np.sign(y + 0.1)
+        options |= {"fit_intercept": True, "ridge": 0.01}
+    elif kind == "group prices":
+        options = {"l0": rng.uniform(0.01, 0.1, 4), "ball": 1.5, "groups": options["groups"]}
+        options |= {"positive": np.arange(m) < 2, "always": (3,)}
     elif kind == "prices":
         options = {"l0": rng.uniform(0.01, 0.2, m), "ball": 1.5, "positive": np.arange(m) < 2}
         options |= {"always": (3,), "never": (5,)}
@@ -179,7 +192,7 @@ def genuine(number: int, folder: str) -> Genuine:
         warnings.simplefilter("ignore")
         tol = 1e-9 if exact else 1e-4
         solution = sb.solve(**spec.data, **spec.problem, exact=exact, tol=tol)
-    file = Path(folder) / f"genuine{number}.json"
+    file = Path(folder) / f"genuine{number}{kind}.json"
     solution.certificate.save(file)
     text = file.read_text()
     if kind == "features":
@@ -202,3 +215,5 @@ KINDS = (
     "plain", "features", "cardinalities", "ball", "classes", "prices", "tree", "shifted",
     "logistic tree", "boxes", "margins", "far", "long columns", "wide",
 )  # fmt: skip
+
+GROUPED = ("group leaves", "group tree", "group classes", "group prices")

@@ -141,25 +141,29 @@ def judge_screening(
     """Features that are claimed to be in every best model, or in none."""
     if not (len(fixed_in) or len(fixed_out)):
         return None
-    fits = _possible(reference)
-    for j in map(int, fixed_in):
-        without = min((f.high for f in fits if f.obeys and j not in f.support), default=None)
-        within = min((f.low for f in fits if j in f.support), default=None)
+    fits, leaders = _possible(reference), reference.spec.leaders
+    groups = [{leaders[i] for i in fit.support} for fit in fits]
+    for j in {leaders[int(j)] for j in fixed_in}:
+        mine = list(zip(fits, (j in one for one in groups), strict=True))
+        without = min((f.high for f, held in mine if f.obeys and not held), default=None)
+        within = min((f.low for f, held in mine if held), default=None)
         if without is not None and (within is None or without < within):
             return Finding(
                 "fixed_in is false", f"{what}: {j}, without {without:.17g}, with {within}"
             )
-    for j in map(int, fixed_out):
-        within = [
-            f
-            for f in fits
-            if f.obeys and j in f.support and abs(f.w[f.support.index(j)]) > f.radius
-        ]
-        without = min((f.low for f in fits if j not in f.support), default=None)
-        best = min((f.high for f in within), default=None)
+    for j in {leaders[int(j)] for j in fixed_out}:
+        best = min((f.high for f in fits if f.obeys and j in _used(f, leaders)), default=None)
+        apart = (f.low for f, one in zip(fits, groups, strict=True) if j not in one)
+        without = min(apart, default=None)
         if best is not None and (without is None or best < without):
             return Finding("fixed_out is false", f"{what}: {j}, with {best:.17g} < {without}")
     return None
+
+
+def _used(fit: Fit, leaders: tuple[int, ...]) -> set[int]:
+    """The groups with a coefficient that is surely not 0."""
+    pairs = zip(fit.support, fit.w, strict=True)
+    return {leaders[j] for j, c in pairs if abs(c) > fit.radius}
 
 
 def _possible(reference: Reference) -> list[Fit]:
@@ -172,13 +176,13 @@ def judge_neighbours(reference: Reference, near: Any, eps: float, what: str) -> 
     if not near.complete:
         return None
     spec = reference.spec
-    listed = {tuple(sorted(int(j) for j in s if j not in spec.always)) for s in near.supports}
+    listed = {spec.chosen(map(int, support)) for support in near.supports}
     fits = _possible(reference)
     with exactly():
         optimum = min(f.low for f in fits)
         cutoff = optimum + decimal(eps) * max(abs(optimum), abs(reference.null.low))
         for fit in fits:
-            chosen = tuple(j for j in fit.support if j not in spec.always)
+            chosen = spec.chosen(fit.support)
             if chosen in listed or not fit.obeys:
                 continue
             if fit.high > cutoff - abs(cutoff) * Decimal("1e-14") or not _counts(reference, fit):
@@ -192,17 +196,21 @@ def judge_neighbours(reference: Reference, near: Any, eps: float, what: str) -> 
 
 
 def _counts(reference: Reference, fit: Any) -> bool:
-    """Whether every chosen coefficient is surely nonzero and more than rounding in the fit, and
-    float64 can tell what it gains."""
+    """Whether every chosen group has a coefficient that is surely nonzero and more than rounding
+    in the fit, and float64 can tell what it gains."""
+    spec = reference.spec
     sizes = {j: abs(c) * reference.norms[j] for j, c in zip(fit.support, fit.w, strict=True)}
     whole = sum(sizes.values(), abs(fit.b) * Decimal(len(reference.p)).sqrt())
-    for j, c in zip(fit.support, fit.w, strict=True):
-        if j in reference.spec.always:
-            continue
-        if abs(c) <= 2 * fit.radius or sizes[j] <= decimal(SHARE) * whole:
+    sure = {
+        spec.leaders[j]
+        for j, c in zip(fit.support, fit.w, strict=True)
+        if abs(c) > 2 * fit.radius and sizes[j] > decimal(SHARE) * whole
+    }
+    for g in spec.chosen(fit.support):
+        if g not in sure:
             return False
-        less = reference.fit(tuple(i for i in fit.support if i != j))
-        gain = less.low - fit.high + reference.price[j]
+        less = reference.fit(tuple(i for i in fit.support if spec.leaders[i] != g))
+        gain = less.low - fit.high + reference.price[g]
         if gain <= Decimal("1e-13") * max(abs(fit.high), abs(reference.null.high)):
             return False
     return True

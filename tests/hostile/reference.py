@@ -8,7 +8,7 @@ are passed over.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -65,9 +65,14 @@ class Reference(Minimiser):
             ]
             self.norms = [sum(x * x for x in column).sqrt() for column in self.columns]
             ridge = 1.0 if spec.ridge is None else spec.ridge
-            self.ridge = [D(float(r)) for r in np.broadcast_to(ridge, (m,))]
             price = 0.0 if spec.l0 is None else spec.l0
-            self.price = [D(float(r)) for r in np.broadcast_to(price, (m,))]
+            heads = sorted(set(spec.leaders))
+            prices = np.broadcast_to(price, (len(heads),)).tolist()
+            if np.shape(ridge) == (len(heads),):
+                ridge = np.asarray(ridge)[np.searchsorted(heads, spec.leaders)]
+            self.ridge = [D(float(r)) for r in np.broadcast_to(ridge, (m,))]
+            self.price = {g: D(float(r)) for g, r in zip(heads, prices, strict=True)}
+            """By the first column of each group."""
             self.loss = losses.convex(spec.loss, spec.parameters) if spec.convex else None
         self.fits: dict[tuple[int, ...], Fit] = {}
 
@@ -105,7 +110,7 @@ class Reference(Minimiser):
             return change + unit * self._terms(w)
 
     def _terms(self, w: dict[int, Decimal]) -> Decimal:
-        value = sum((self.price[j] for j in w if j not in self.spec.always), D(0))
+        value = sum((self.price[g] for g in self.spec.chosen(w)), D(0))
         if self.spec.ball is None:
             value += sum((self.ridge[j] * c * c / 2 for j, c in w.items()), D(0))
         return value
@@ -116,8 +121,8 @@ class Reference(Minimiser):
         used = [int(j) for j in np.flatnonzero(coef)]
         if any(j in spec.never for j in used):
             return "a feature of never is in the model"
-        if spec.k is not None and sum(j not in spec.always for j in used) > spec.k:
-            return "the model has more than k features"
+        if spec.k is not None and len(spec.chosen(used)) > spec.k:
+            return "the model has more than k features, or groups"
         if spec.positive is not None and any(spec.positive[j] and coef[j] < 0 for j in used):
             return "a coefficient is negative"
         with exactly():
@@ -151,16 +156,18 @@ class Reference(Minimiser):
         spec = self.spec
         m = spec.X.shape[1]
         always = tuple(sorted(spec.always))
-        free = [j for j in range(m) if j not in spec.always and j not in spec.never]
+        members = {g: [j for j in range(m) if spec.leaders[j] == g] for g in spec.leaders}
+        free = [g for g in members if g not in spec.always and g not in spec.never]
         most = len(free) if spec.k is None else min(spec.k, len(free))
         signs = spec.positive is not None and bool(np.any(spec.positive))
         whole = every or signs or spec.k is None
         for size in range(0 if whole else most, most + 1):
             for chosen in itertools.combinations(free, size):
-                inside = range(len(always) + 1) if signs else (len(always),)
-                for count in inside:
-                    for kept in itertools.combinations(always, count):
-                        yield tuple(sorted(chosen + kept))
+                columns = [j for g in chosen for j in members[g]]
+                for kept in _parts(always, parts=signs):
+                    # Without signs a group's columns do no harm; one column is its group.
+                    for some in _parts(columns, parts=signs and len(columns) > size):
+                        yield tuple(sorted(some + kept))
 
     @property
     def start(self) -> Decimal:
@@ -191,7 +198,7 @@ class Reference(Minimiser):
 
     def _fit(self, support: tuple[int, ...]) -> Fit:
         spec = self.spec
-        priced = sum((self.price[j] for j in support if j not in spec.always), D(0))
+        priced = sum((self.price[g] for g in spec.chosen(support)), D(0))
         if spec.ball is None or not support:
             w, b, value, slopes = self._newton(support, [self.ridge[j] for j in support], None)
             high, (low, radius) = value, self._below(support, value, b, slopes, self.ridge)
@@ -208,6 +215,12 @@ class Reference(Minimiser):
         )
         low = max(low, self.floor)
         return Fit(support, high + priced, low + priced, w, b, radius, obeys, possible)
+
+
+def _parts(columns: Sequence[int], *, parts: bool) -> Iterator[tuple[int, ...]]:
+    """All sets of some columns, or these alone."""
+    for size in range(0 if parts else len(columns), len(columns) + 1):
+        yield from itertools.combinations(columns, size)
 
 
 def decimal(value: float) -> Decimal:

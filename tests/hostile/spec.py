@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,6 +41,17 @@ class Spec:
     positive: Any = None
     always: tuple[int, ...] = ()
     never: tuple[int, ...] = ()
+    groups: tuple[int, ...] | None = None
+    """The first column of each column's group; `always` and `never` hold whole groups."""
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """The first column of each column's group; itself, where it stands alone."""
+        return self.groups or tuple(range(self.X.shape[1]))
+
+    def chosen(self, support: Iterable[int]) -> tuple[int, ...]:
+        """The groups of a support that are counted and priced, by their first columns."""
+        return tuple(sorted({self.leaders[j] for j in support if j not in self.always}))
 
     @property
     def convex(self) -> bool:
@@ -73,6 +85,7 @@ class Spec:
             "positive": False if self.positive is None else self.positive,
             "always": list(self.always) or None,
             "never": list(self.never) or None,
+            "groups": None if self.groups is None else list(self.groups),
         }
 
     @property

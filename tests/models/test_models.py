@@ -15,8 +15,9 @@ from sparsebounds.datasets import make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Search, as_returned, exchange, refit
 from sparsebounds.models.beam import beam
-from sparsebounds.models.exchange import Around, Move, Quadratic, descend, moves
+from sparsebounds.models.exchange import Around, Quadratic, descend, moves
 from sparsebounds.models.expansion import Expansion
+from sparsebounds.models.moves import Move
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program

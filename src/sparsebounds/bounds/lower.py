@@ -123,9 +123,13 @@ def squares_up(reach: Vector, groups: Groups = SINGLE) -> Vector:
 
 def gathered_up(values: Vector, groups: Groups) -> Vector:
     """Sums of values >= 0 over groups, rounded up."""
+    return values if groups.single else groups.placed(_sums_up(values, groups))
+
+
+def _sums_up(values: Vector, groups: Groups) -> Vector:
     if groups.single:
         return values
-    total: Vector = groups.gather(values) * (1.0 + 2.0 * U * (groups.largest + 2.0))
+    total: Vector = groups.sums(values) * (1.0 + 2.0 * U * (groups.largest + 2.0))
     return up(total)
 
 
@@ -137,7 +141,8 @@ def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
 def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector, groups: Groups) -> Vector:
     # The half is taken of the squares: twice a ridge may overflow.
     halves = up(0.5 * squares_up(reach))
-    return up(gathered_up(up(halves / ridges), groups) - prices)
+    own = prices if groups.single else prices[groups.heads]
+    return groups.placed(up(_sums_up(up(halves / ridges), groups) - own))
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:

@@ -123,7 +123,7 @@ def _certificate(top: Reader) -> Certificate:
         raise CertificateError("model.coef must have one number for each feature of the support.")
     made_by = top.record("made_by")
     cuts = top.items("boxes") if "boxes" in top.content else ()
-    return Certificate(
+    certificate = Certificate(
         lower=top.number("lower"),
         upper=top.number("upper"),
         problem=_problem(problem, m),
@@ -140,6 +140,9 @@ def _certificate(top: Reader) -> Certificate:
         rows=rows,
         table=top.record("table").content if "table" in top.content else None,
     )
+    for name in top.room.unread():
+        raise CertificateError(f"{name} is a field that is not known here; update sparsebounds.")
+    return certificate
 
 
 def _stated(problem: Problem) -> dict[str, Any]:
@@ -209,7 +212,8 @@ def _groups(reader: Reader, m: int) -> Index:
     """The first column of each column's group; empty where the file says nothing of groups."""
     if "groups" not in reader.content:
         return np.zeros(0, dtype=np.int64)
-    groups, places = reader.integers("groups", 0, m - 1), np.arange(m)
+    groups = reader.integers("groups", 0, m - 1)
+    places = np.arange(len(groups))
     if len(groups) != m or np.any(groups > places) or np.any(groups[groups] != groups):
         raise CertificateError("problem.groups must name the first column of each column's group.")
     if np.all(groups == places):

@@ -16,7 +16,8 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse
 from sparsebounds.models.blocks import Blocks
-from sparsebounds.models.exchange import Quadratic, first, gain
+from sparsebounds.models.exchange import Quadratic, gain
+from sparsebounds.models.moves import first
 
 PATIENCE = 2
 """Sizes without an improvement after which growing stops, where features have a price."""

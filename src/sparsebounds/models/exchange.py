@@ -33,7 +33,8 @@ from scipy.linalg.blas import dger
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse
 from sparsebounds.fitting import padded
-from sparsebounds.models.blocks import Blocks
+from sparsebounds.models.blocks import Blocks, group_moves
+from sparsebounds.models.moves import Move, first
 from sparsebounds.penalties import SINGLE, Groups
 
 LEAST = 1e-12
@@ -127,15 +128,6 @@ def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
     reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
     result: Vector = 0.5 * reach**2 / denominator
     return result
-
-
-@dataclass(frozen=True)
-class Move:
-    """Features (positions in the pool) that leave and enter, and the change q predicts."""
-
-    leave: int | None
-    enter: int | None
-    change: float
 
 
 class Around:
@@ -273,7 +265,7 @@ def moves(
     it is at hand.
     """
     if not model.groups.single:
-        return _group_moves(model, inside, fixed, room, most)
+        return group_moves(model, inside, fixed, room, most)
     here = Around(model, inside) if here is None else here
     inside, price = here.inside, np.where(fixed, np.inf, model.price)
     price[inside] = np.inf
@@ -358,40 +350,6 @@ def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:
     if move.enter is not None:
         inside = np.concatenate((inside, groups.whole(np.array([move.enter]))))
     return np.sort(inside)
-
-
-def _group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
-    """`moves` of whole groups."""
-    here, found = Blocks(model, inside, fixed), list[Move]()
-    leaving, places, lost = here.dropped()
-    dropped = lost - model.price[leaving]
-    for i in np.flatnonzero(model.price[leaving] > 0.0):
-        found.append(Move(int(leaving[i]), None, float(dropped[i])))
-    if room > 0:
-        leaders, gains = here.added()
-        changes = model.price[leaders] - gains
-        found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
-    for leave, gone, cost in zip(leaving, places, dropped, strict=True):
-        leaders, gains = here.added(gone)
-        changes = cost + model.price[leaders] - gains
-        found += [
-            Move(int(leave), int(leaders[j]), float(changes[j])) for j in first(changes, most)
-        ]
-    found = [move for move in found if move.change < np.inf]
-    return sorted(found, key=lambda move: move.change)[:most]
-
-
-def first(values: Vector, most: int) -> list[int]:
-    """Positions of the `most` smallest values, ascending, ties by position."""
-    if len(values) == 0:
-        return []
-    if most == 1:
-        at = int(np.argmin(values))  # the first NaN, where there is one
-        return [at if values[at] == values[at] else int(np.argmin(np.fmin(values, np.inf)))]
-    places = np.arange(len(values))
-    if most < len(values):
-        places = np.flatnonzero(values <= np.partition(values, most)[most])
-    return [int(at) for at in places[np.argsort(values[places], kind="stable")[:most]]]
 
 
 def _subtract(rows: Vector, left: Vector, right: Vector) -> None:

@@ -18,6 +18,9 @@ from sparsebounds._support.array import Index, Mask, Vector
 
 Spread = TypeVar("Spread")
 
+MANY = 1 << 14
+"""Columns beyond this are looked up by a mask."""
+
 
 class Groups:
     """A partition of columns.
@@ -65,10 +68,10 @@ class Groups:
     def _order(self) -> tuple[Index | slice, Index]:
         """(order, starts): the columns group by group, and where groups start."""
         assert self.leaders is not None
+        if np.all(self.leaders[1:] >= self.leaders[:-1]):
+            return slice(None), self.heads
         order = np.argsort(self.leaders, kind="stable")
-        starts = np.searchsorted(self.leaders[order], self.heads)
-        in_order = np.array_equal(order, np.arange(len(order)))
-        return slice(None) if in_order else order, starts
+        return order, np.searchsorted(self.leaders[order], self.heads)
 
     @cached_property
     def alone(self) -> Any:
@@ -88,15 +91,30 @@ class Groups:
         """The sum of each group, at its leader; 0 elsewhere. Columns are the last axis."""
         if self.leaders is None:
             return values
+        return self.placed(self.sums(values))
+
+    def sums(self, values: Vector) -> Vector:
+        """The sum of each group, in the order of their leaders. Columns are the last axis."""
+        if self.leaders is None:
+            return values
         order, starts = self._order
-        found = np.zeros_like(values)
-        if len(starts):
-            found[..., self.heads] = np.add.reduceat(values[..., order], starts, axis=-1)
+        if len(starts) == 0:
+            return np.asarray(values[..., starts])
+        return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1))
+
+    def placed(self, sums: Vector) -> Vector:
+        """One number per group at its leader, 0 elsewhere."""
+        if self.leaders is None:
+            return sums
+        found = np.zeros((*sums.shape[:-1], len(self.leaders)), dtype=sums.dtype)
+        found[..., self.heads] = sums
         return found
 
     def lengths(self, values: Vector) -> Vector:
         """The Euclidean length of each group, at its leader, of numbers that are 0 or more."""
-        return values if self.leaders is None else np.sqrt(self.gather(np.square(values)))
+        if self.leaders is None:
+            return values
+        return self.placed(np.sqrt(self.sums(np.square(values))))
 
     def spread(self, values: Spread) -> Spread:
         """The leader's number for each column of its group; one number for all stays."""
@@ -109,9 +127,16 @@ class Groups:
         """All columns of the groups that some features belong to, in order."""
         if self.leaders is None:
             return features
-        taken = np.zeros(len(self.leaders), dtype=np.bool_)
-        taken[features] = True
-        return np.flatnonzero(self.held(taken))
+        if len(features) > MANY:
+            taken = np.zeros(len(self.leaders), dtype=np.bool_)
+            taken[features] = True
+            return np.flatnonzero(self.held(taken))
+        order, starts = self._order
+        chosen = np.searchsorted(self.heads, np.unique(self.leaders[features]))
+        sizes = np.diff(starts, append=len(self.leaders))[chosen]
+        first = np.cumsum(sizes) - sizes
+        places = np.arange(int(np.sum(sizes))) + np.repeat(starts[chosen] - first, sizes)
+        return places if isinstance(order, slice) else np.sort(order[places])
 
     def held(self, features: Mask) -> Mask:
         """Which columns belong to the groups of some features, given as a mask."""
@@ -133,7 +158,7 @@ class Groups:
 
     def part(self, columns: Index | slice) -> Groups:
         """The groups of some columns, which are whole groups with their leaders first."""
-        if self.leaders is None:
+        if self.leaders is None or (isinstance(columns, slice) and columns == slice(None)):
             return self
         own = self.leaders[columns]
         _, first, place = np.unique(own, return_index=True, return_inverse=True)

@@ -288,7 +288,7 @@ class WorkingSet:
             gains = self._strength(reach) > root * np.sqrt(2.0 * self._prices)
         else:
             gains = reach > 0.0
-        return np.flatnonzero(program.groups.held(gains | program.always))
+        return program.groups.whole(np.flatnonzero(gains | program.always))
 
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
