@@ -255,7 +255,7 @@ def test_the_map_names_what_is_there() -> None:
     assert sorted(rooms) == sorted(RANK.keys() - unseen)
     assert rooms == sorted(rooms, key=RANK.__getitem__)
     # In capitals: what is to be filled in.
-    files = set(re.findall(r"`([a-z0-9_/.]+/[a-z0-9_.]+)`", text))
+    files = set(re.findall(r"`([a-z0-9_/]+/[a-z0-9_]+\.[a-z.]+)`", text))
     assert len(files) > 50
     assert not [name for name in files if not any((at / name).exists() for at in (ROOT, PACKAGE))]
 

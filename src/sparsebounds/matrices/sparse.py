@@ -62,6 +62,10 @@ class SparseMatrix(Matrix):
         """The stored entries."""
         return np.asarray(self._csc.data)
 
+    def column_of_entries(self) -> Index:
+        """The column of each stored entry."""
+        return np.repeat(np.arange(self.shape[1]), np.diff(self._csc.indptr))
+
     @property
     def batch(self) -> int:
         # A round takes many products with a working column, and one with any other.
