@@ -52,9 +52,9 @@ class Loss:
             return c * c / 6 * (1 - (1 - min(q, 1)) ** 3)
         if name == "geman_mcclure":
             return c * c / 2 * q / (1 + q)
-        if name == "welsch":
-            return c * c / 2 * (1 - enclosed("exp", -q)[1 - side])
-        return c * c / 2 * enclosed("ln", 1 + q)[side]  # Cauchy
+        # Welsch and Cauchy; where q is tiny, q - q^2/2 and q are nearer.
+        at = 1 - enclosed("exp", -q)[1 - side] if name == "welsch" else enclosed("ln", 1 + q)[side]
+        return c * c / 2 * (min(q, at) if side else max(q - q * q / 2, at))
 
     def slope(self, y, z, side=1):
         """The derivative at z, in the domain: one of two numbers that it lies between."""

@@ -52,13 +52,9 @@ class Program:
         self.leader = leader  # per feature the first one of its group, at which all of it counts
         self.heads = [j for j, head in enumerate(leader) if j == head]
         self.grouped = len(self.heads) < self.m
-        free = [
-            j == head and not (a or b)
-            for j, (head, a, b) in enumerate(zip(leader, self.always, self.never))
-        ]
-        self.free = free
-        self.least = self.mean(loss.least(value) for value in y)
         self.state = [1 if a else -1 if b else 0 for a, b in zip(self.always, self.never)]
+        self.free = free = [j == leader[j] and s == 0 for j, s in enumerate(self.state)]
+        self.least = self.mean(loss.least(value) for value in y)
         prices = {price[j] for j in range(self.m) if free[j]}
         self.several = ball is not None and k is None and len(prices) > 1
 
@@ -68,21 +64,10 @@ class Program:
         def cut(values):
             return None if values is None else [values[j] for j in kept]
 
-        names = (
-            "loss",
-            "columns",
-            "units",
-            "y",
-            "S",
-            "o",
-            "intercept",
-            "k",
-            "price",
-            "ridge",
-            "ball",
-        )
-        parts = {name: getattr(self, name) for name in names}
-        parts |= {name: cut(parts[name]) for name in ("columns", "units", "price", "ridge")}
+        parts = {
+            name: getattr(self, name) for name in ("loss", "y", "S", "o", "intercept", "k", "ball")
+        }
+        parts |= {name: cut(getattr(self, name)) for name in ("columns", "units", "price", "ridge")}
         marks = [cut(mark) for mark in (self.positive, self.always, self.never)]
         place = {j: i for i, j in enumerate(kept)}
         leader = [place[self.leader[j]] for j in kept]
@@ -160,7 +145,7 @@ class Gains:
     """What a dual vector proves over supports that hold what is in (1), not what is out (-1)."""
 
     def __init__(self, program, point, state, low=0, high=INF):
-        self.program, self.point = program, point
+        self.program, self.point, self.state = program, point, state
         ridge, self.added = program.ridge, Q(0)
         if program.several:  # several prices and a ball: any multiplier is valid
             eta = multiplier(program, point, state)
@@ -193,34 +178,30 @@ class Gains:
         """The bound where the best support gains so much: not below the least loss."""
         return max(-self.point.conjugate - gain, self.program.least)
 
-    def counted(self, base, count, opened, low, room):
-        """A ball and one price: supports of every size."""
-        program, best = self.program, -INF
-        price = next((program.price[j] for j in range(program.m) if program.free[j]), Q(0))
-        for size in range(room + 1):
-            if size >= low:
-                gain = root(program.ball * base * self.unit) - price * (count + size)
-                best = max(best, gain)
-            base += self.values[opened[size]] if size < len(opened) else 0
-        return self.floored(best)
-
     def bound(self):
         """Over all supports."""
         if self.empty:
             return INF
-        if self.rooted and self.program.k is None:
-            return self.counted(self.base, self.count, self.opened, self.low, self.room)
-        return self.proved(self.total)
+        if not self.rooted or self.program.k is not None:
+            return self.proved(self.total)
+        # A ball and one price: supports of every size.
+        program, base, best = self.program, self.base, -INF
+        price = next((program.price[j] for j in range(program.m) if program.free[j]), Q(0))
+        for size in range(self.room + 1):
+            if size >= self.low:
+                gain = root(program.ball * base * self.unit) - price * (self.count + size)
+                best = max(best, gain)
+            base += self.values[self.opened[size]] if size < self.room else 0
+        return self.floored(best)
 
     def forced(self, j, inside):
         """Over the supports that hold an open feature, or over those that do not."""
         if self.empty or (inside and self.room == 0):
             return INF
+        if self.program.k is None and self.program.ball is not None:
+            state = self.program.decided(self.state, j, 1 if inside else -1)
+            return Gains(self.program, self.point, state).bound()
         value, taken, full = self.values[j], self.taken, len(self.taken) == self.room
-        if self.rooted and self.program.k is None:
-            others = [i for i in self.opened if i != j]
-            more = (self.base + value, self.count + 1) if inside else (self.base, self.count)
-            return self.counted(*more, others, 0, len(others))
         if inside:
             worst = self.values[taken[-1]] if full else 0
             return self.proved(self.total if j in taken else self.total - worst + value)
@@ -237,12 +218,7 @@ def multiplier(program, point, state):
     eta = math.sqrt(base / ball)
     opened = [j for j in program.heads if state[j] == 0 and q[j] > 0]
     ratio = {j: q[j] / prices[j] if prices[j] else INF for j in opened}
-    room = (
-        len(opened)
-        if program.k is None
-        else max(0, program.k - sum(state[j] > 0 for j in program.heads))
-    )
-    for j in sorted(opened, key=lambda j: (ratio[j], q[j]), reverse=True)[:room]:
+    for j in sorted(opened, key=lambda j: (ratio[j], q[j]), reverse=True)[: program.k]:
         base += q[j]
         eta = max(eta, min(math.sqrt(base / ball), ratio[j] / 2))
-    return Q(eta or 1.0)
+    return Q(eta or 2.0**-1000)

@@ -29,10 +29,10 @@ def factor(A):
 class Quadratic:
     """w.Q w/2 - c.w + kappa: the least over b of sum_i W_i (x_i.w + b - target_i)^2/(2 over)."""
 
-    def __init__(self, program, W, over, target):
-        self.columns, self.units, self.known = program.columns, program.units, {}
-        self.weighted = [list(map(mul, W, column)) for column in self.columns]
-        whole = sum(W) if program.intercept else 0
+    def __init__(self, columns, units, W, over, target=(), intercept=False):
+        self.columns, self.units, self.known = columns, units, {}
+        self.weighted = [list(map(mul, W, column)) for column in columns]
+        whole = sum(W) if intercept else 0
         self.sums = [sum(column) if whole else 0 for column in self.weighted]
         self.share, self.over = (whole or 1), (whole or 1) * over
         below = math.lcm(*(value.denominator for value in target)) * (whole or 1)
@@ -42,7 +42,7 @@ class Quadratic:
         self.kappa = Q(sum(w * r * r for w, r in zip(W, rest)), 2 * over * below**2)
         self.c = [
             sum(map(mul, one, rest)) * unit / (over * below)
-            for one, unit in zip(self.weighted, self.units)
+            for one, unit in zip(self.weighted, units)
         ]
 
     def gram(self, i, j):
@@ -52,13 +52,17 @@ class Quadratic:
             self.known[i, j] = self.share * inner - self.sums[i] * self.sums[j]
         return self.known[i, j]
 
-    def less(self, live, d, R=None, spare=0):
-        """The lower triangle of Q - diag(d) - R^T R/rows - spare, scaled, rounded; the scales."""
+    def sizes(self, live, d):
+        """What the diagonals of Q and d add up to, and powers of 2 that scale it to about 1."""
         sizes = [
             float(self.gram(j, j) * self.units[j] ** 2 / self.over + abs(x))
             for j, x in zip(live, d)
         ]
-        scales = [Q(2) ** -round(math.log2(max(size, 0.0) or 1.0) / 2) for size in sizes]
+        return sizes, [Q(2) ** -round(math.log2(max(size, 0.0) or 1.0) / 2) for size in sizes]
+
+    def less(self, live, d, R=None, spare=0):
+        """The lower triangle of Q - diag(d) - R^T R/rows - spare, scaled, rounded; the scales."""
+        scales = self.sizes(live, d)[1]
         ways = [(self.units[j] * scale).as_integer_ratio() for j, scale in zip(live, scales)]
         if R is not None:
             others = [(unit * scale).as_integer_ratio() for unit, scale in zip(R.units, scales)]
@@ -80,21 +84,18 @@ class Quadratic:
     def room(self, n, d):
         """What a minorant leaves for its linear part, in scaled units: any number would do."""
         trace = total = 0.0
-        for j, x in enumerate(d):
-            own = self.units[j] ** 2
-            spread = float(self.gram(j, j) * own / self.over)
-            size = spread + abs(float(x)) or 1.0
-            scale = 4.0 ** -round(math.log2(size) / 2)
-            power = float(
-                sum(map(mul, self.weighted[j], self.columns[j])) * self.share * own / self.over
-            )
-            trace, total = trace + scale * power, total + scale * size
+        for j, (size, scale) in enumerate(zip(*self.sizes(range(len(d)), d))):
+            power = sum(map(mul, self.weighted[j], self.columns[j])) * self.share
+            trace += float(power * (self.units[j] * scale) ** 2 / self.over)
+            total += float(scale) ** 2 * size
         return Q(2.0**-53 * (4 * (n + 32) * trace + 8 * (len(d) + 32) * (total + trace)))
 
 
 def squared_parts(program):
     """The squared loss as such a function."""
-    return Quadratic(program, program.S, program.M, [y - o for y, o in zip(program.y, program.o)])
+    target = [y - o for y, o in zip(program.y, program.o)]
+    S, M = program.S, program.M
+    return Quadratic(program.columns, program.units, S, M, target, program.intercept)
 
 
 def shifted_bound(program, quadratic, state, w, shift):
@@ -264,7 +265,8 @@ def region_of(program, record, removal):
     total = max(total, (abs(level) + abs(point.conjugate)) / (1 << 60), Q(1, 10**290))
     W = list(map(mul, S, bend))
     z = program.predictions(dict(enumerate(center)), b)
-    quadratic = Quadratic(program, W, M * over, [at - o for at, o in zip(z, program.o)])
+    fits, parts = [at - o for at, o in zip(z, program.o)], (program.columns, program.units)
+    quadratic = Quadratic(*parts, W, M * over, fits, program.intercept)
     spare = Q(1, 1 << 60)
     rows, scales = quadratic.less(
         range(m), [-s * r for s, r in zip(share, program.ridge)], None, spare

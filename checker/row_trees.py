@@ -7,7 +7,6 @@ from operator import mul
 
 from exact_numbers import INF, Q, exact_fractions, need, root, short, slices, unpacked
 from loss_functions import DIPS, RESIDUAL, Loss
-from programs import Program
 from quadratics import Quadratic, factor
 from robust_boxes import boxed
 from search_trees import split_of
@@ -31,25 +30,22 @@ def rows_bound(program, record, level, duals):
     if program.intercept:
         box = boxed(program, level, duals)
         outer, ceiling = box.range, box.ceiling
-    reduced = program.part(kept)
-    split = split_of(unpacked(record, "parent", "<i8", splits), splits)
-    switch, scope = (
-        unpacked(record, "switch", "<i4", splits),
-        unpacked(record, "scope", "<i4", size),
-    )
-    place = unpacked(record, "points", "<i4", size)
-    counts = unpacked(record, "counts", "<i4", points)
+
+    def array(name, kind, length):
+        return unpacked(record, name, kind, length)
+
+    def parts(name, kind, lengths):
+        return list(slices(array(name, kind, sum(lengths)), lengths))
+
+    reduced, split = program.part(kept), split_of(array("parent", "<i8", splits), splits)
+    switch, scope = array("switch", "<i4", splits), array("scope", "<i4", size)
+    place, counts = array("points", "<i4", size), array("counts", "<i4", points)
     fits = all(-1 <= p < points for p in place) and all(0 <= i < size for i in scope)
     need(fits and min(counts) >= 0, "a node names what is not there")
-    support = list(slices(unpacked(record, "support", "<i4", sum(counts)), counts))
-    values = list(slices(unpacked(record, "values", "<f8", sum(counts)), counts))
-    intercept, lent = (
-        unpacked(record, "intercept", "<f8", points),
-        unpacked(record, "lent", "<i4", points),
-    )
-    theta = list(slices(unpacked(record, "theta", "<f4", lents * n), [n] * lents))
-    shares = list(slices(unpacked(record, "shares", "<f4", lents * count), [count] * lents))
-    etas, middles = (unpacked(record, name, "<f8", lents) for name in ("etas", "middles"))
+    support, values = parts("support", "<i4", counts), parts("values", "<f8", counts)
+    intercept, lent = array("intercept", "<f8", points), array("lent", "<i4", points)
+    theta, shares = parts("theta", "<f4", [n] * lents), parts("shares", "<f4", [count] * lents)
+    etas, middles = array("etas", "<f8", lents), array("middles", "<f8", lents)
     bounds = RowBounds(reduced, cuts, outer, eta)
     states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}
     scopes, lower = {scope[i] for i in range(size) if split[i] is None}, ceiling
@@ -124,10 +120,11 @@ def touching(loss, kappa):
     for _ in range(6):
         s = (value(b) - value(a)) / (b - a)
         a, b = (r - (slope(r) - s) / bend(r) if bend(r) > 0 else r for r in (a, b))
-    near, far, s = Q(a) * c, Q(b) * c, Q(s) * c
-    convex = [loss.bend((r / c) ** 2) + kappa >= 0 for r in (near, far)]
-    if not (all(convex) and 0 <= a * a <= dip <= b * b and s >= 0):
+    squares = Q(a) ** 2, Q(b) ** 2
+    convex = all(loss.bend(q) + kappa >= 0 for q in squares)
+    if not (convex and squares[0] <= dip <= squares[1] and min(a, b, s) >= 0):
         return None
+    near, far, s = Q(a) * c, Q(b) * c, Q(s) * c
     low, high = (root(dip * c * c, up) for up in (False, True))
     inner = loss.tangent(Q(0), s, near, Q(0), high, kappa)
     return near, far, s, max(inner, loss.tangent(Q(0), s, far, low, max(far, s / kappa), kappa))
@@ -190,8 +187,7 @@ class RowBounds:
         span = sorted({*live, *(j for j in w if w[j])})
         if not sound or not self.convex(state, theta, span, lends, eta, key):
             return 0
-        total, t = Q(0), []
-        values, fits = [], program.predictions(w, Q(0))
+        values, t, fits = [], [], program.predictions(w, Q(0))
         for z, y, o, a, s, x in zip(fits, program.y, program.o, above, below, theta):
             value, slope = self.row(z + b - y, a, s, granted(x))
             values.append(value - slope * (z - o))
@@ -223,10 +219,8 @@ class RowBounds:
         loss, c, size = self.program.loss, self.program.loss.c, abs(r)
         if loss.name != "truncated":
             return below_smooth(loss, r, kappa)
-        top, bottom = (
-            -c if below > 0 else c if above < 0 else INF,
-            c if above > 0 else -c if below < 0 else -INF,
-        )
+        top = -c if below > 0 else c if above < 0 else INF
+        bottom = c if above > 0 else -c if below < 0 else -INF
         outside = r - (top if r > top else bottom if r < bottom else r)
         if above > 0 or below > 0:
             value, slope = c * c / 2, Q(0)
@@ -253,21 +247,12 @@ class RowBounds:
             for i, (a, s) in enumerate(zip(rows[:n], rows[n:])):
                 least[i] = Q(0) if a > 0 or s > 0 else Q(1) if a < 0 and s < 0 else least[i]
         W = [s * int(x * (1 << 90)) for s, x in zip(program.S, least)]
-        parts = Program.__new__(Program)
-        parts.columns, parts.units = (
-            [program.columns[j] for j in span],
-            [program.units[j] for j in span],
-        )
+        columns, units = ([part[j] for j in span] for part in (program.columns, program.units))
         d = [-lends[j] for j in span]
-        parts.intercept = False
         if program.intercept:
-            parts.columns, parts.units, d = (
-                [*parts.columns, [1] * n],
-                [*parts.units, Q(1)],
-                [*d, -eta],
-            )
-        rows_, _ = Quadratic(parts, W, program.M << 90, [Q(0)] * n).less(range(len(d)), d)
-        if factor(rows_) is None:
+            columns, units, d = [*columns, [1] * n], [*units, Q(1)], [*d, -eta]
+        matrix, _ = Quadratic(columns, units, W, program.M << 90).less(range(len(d)), d)
+        if factor(matrix) is None:
             return False
         self.known[key] = rows, set(span)
         return True

@@ -48,6 +48,8 @@ def why_not(certificate: Certificate, program: Any) -> str:
         return "a loss of the test's own"
     if not np.isfinite([certificate.lower, certificate.upper]).all():
         return "not finite"
+    if tree is not None and len(tree.kept) > m:
+        return "no proof"
     return "many entries of X" if n * m > MOST else "long" if size > LONG else ""
 
 
@@ -59,7 +61,7 @@ def kinds(certificate: Certificate) -> Iterator[str]:
         yield "boxes"
     if len(problem.groups):
         yield "groups"
-    if problem.center is not None:
+    if problem.standardize is not None:
         yield "standardized"
     if certificate.rows is not None:
         yield f"rows of {problem.loss}"

@@ -72,7 +72,7 @@ def optimum(certificate: Certificate, data: dict[str, Any], key: str) -> float:
 def adapted(document: Any, ours: str, theirs: str) -> Iterator[Any]:
     """The document with the bounds that its refusals tell: what a forger would try next."""
     for message in (ours, theirs):
-        told = re.search(r"(lower|upper) bound .* (?:but|give) (-?[0-9.e+-]+)\.$", message)
+        told = re.search(r"(lower|upper) bound .* (?:has|give) (-?[0-9.e+-]+)\.$", message)
         if told is not None:
             side = told.group(1)
             near = np.nextafter(float(told.group(2)), -np.inf if side == "lower" else np.inf)

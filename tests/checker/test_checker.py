@@ -31,7 +31,7 @@ from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import NONCONVEX, REGISTRY, Truncated
 
 DIPS = ("tukey", "welsch", "geman_mcclure", "cauchy")
-MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "100"))
+MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "60"))
 Case = tuple[dict[str, Any], Certificate]
 
 
@@ -166,7 +166,7 @@ def test_certificates_of_version_0_1(name: str, check: Check) -> None:
 
 
 def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:
-    """Whoever accepts a forgery accepts what is true; both nearly always say the same."""
+    """Whoever accepts a forgery accepts what is true; what `verify` accepts the checker does."""
     rng, told = np.random.default_rng(0), Counter[str]()
     names = [name for i, name in enumerate(cases) if i % 3 == 0 or i > 19]
     assert len(names) >= 20
@@ -175,8 +175,11 @@ def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:
         data, certificate = cases[name]
         path, document = changed(json.loads(encode(certificate)), rng)
         theirs, ours = verdicts(document, data, check)
+        assert theirs or not ours, (name, path, ours)
         for other in adapted(document, ours, theirs):
-            told["adapted, true"] += not all(verdicts(other, data, check))
+            answers = verdicts(other, data, check)
+            assert answers[0] or not answers[1], (name, path, answers[1])
+            told["adapted, true"] += not all(answers)
         told[f"{'refused' if theirs else 'true'}, {'refused' if ours else 'true'}"] += 1
         if bool(theirs) != bool(ours):
             told["differ"] += 1

@@ -7,6 +7,7 @@ to the checker before they hand it on.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Callable
 from functools import cache
@@ -19,8 +20,8 @@ from tests.certificates.conftest import Case, make_case, make_data, write_sealed
 from tests.certificates.test_tampering import changes
 from tests.checker.judges import Check, verdicts
 
-from sparsebounds.certificates import Certificate
-from sparsebounds.certificates.codec import _checksum
+from sparsebounds.certificates import Certificate, CertificateError
+from sparsebounds.certificates.codec import _checksum, decode
 
 STRIDE = 1 if os.environ.get("SPARSEBOUNDS_LONG") else 5
 
@@ -115,3 +116,40 @@ def test_forgeries_of_every_field(
     for i, (_, path, document) in enumerate(changes(case.document())):
         if path[0] != "sha256" and i % STRIDE == 0:
             judged(document, case)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [("cuts",), ("problem", "cost"), ("leaves", 0, "weight"), ("model", "scale"), ("data", "rows")],
+)
+def test_fields_that_nobody_knows(place: tuple[Any, ...], check: Check) -> None:
+    """They may ask for another problem, or add to it: neither reader passes over them."""
+    case = known("plain")
+    document = holder = case.document()
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = 1.0
+    theirs, ours = verdicts(document | {"sha256": _checksum(document)}, case.data, check)
+    assert "a field that is not known here" in theirs
+    assert f"does not know the field {place[-1]}" in ours
+
+
+def test_texts_that_are_no_certificates(checker: Any, tmp_path: Path) -> None:
+    """A key that appears twice, numbers without end, nothing but brackets, a stream too long."""
+    case = known("plain")
+    text = json.dumps(sealed := case.document() | {"sha256": _checksum(case.document())})
+    for forged, words in (
+        (text[:-1] + ', "lower": 9.0}', "twice"),
+        ('{"lower": 9.0,' + text[1:], "twice"),
+        (text.replace(repr(sealed["lower"]), "NaN"), "no number"),
+        (text.replace(repr(sealed["lower"]), "1e999"), "checksum"),
+        ("[" * 100_000, "RecursionError"),
+        (text + "{}", "Extra data"),
+        ("[]", "not well formed"),
+    ):
+        (tmp_path / "c.json").write_text(forged, encoding="utf-8")
+        code, sentence = checker.judged(str(tmp_path / "c.json"), case.data)
+        assert code == 1
+        assert words in sentence
+        with pytest.raises(CertificateError):
+            decode(forged.encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.hostile.attack import Attack
 from tests.hostile.bombs import Bombs
 from tests.hostile.certificates import Certificates
+from tests.hostile.checker import Checker
 from tests.hostile.checkpoints import Checkpoints
 from tests.hostile.clocks import Clocks
 from tests.hostile.groups import GroupCertificates, Groups
@@ -18,6 +19,7 @@ ATTACKS: tuple[Attack, ...] = (
     Programs(),
     NonConvex(),
     Certificates(),
+    Checker(),
     Bombs(),
     Checkpoints(),
     Tables(),

@@ -23,6 +23,7 @@ CASES: dict[str, tuple[int, ...]] = {
     "programs": (*range(3), 70, 71, 143),
     "nonconvex": (0, 7, 8),
     "certificates": (*range(3), 25, 35, 52, 86),
+    "checker": (*range(6), 64, 304, 1299, 1588),
     "bombs": (0, 15),
     "checkpoints": (*range(3), 113, 265, 271, 307, 496, 526),
     "tables": tuple(range(5)),

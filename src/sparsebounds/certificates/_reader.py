@@ -10,6 +10,7 @@ import base64
 import binascii
 import math
 import zlib
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -25,11 +26,21 @@ bytes. Trees of a search take about two."""
 
 
 class Room:
-    """Memory left for the arrays of one file."""
+    """Memory left for the arrays of one file, and the fields that were read of it."""
 
     def __init__(self, size: int) -> None:
         """`size` is that of the file, in bytes."""
         self._left = LEAST + SHARE * size
+        self._read: dict[int, tuple[Reader, set[str]]] = {}
+
+    def mark(self, reader: Reader, key: str) -> None:
+        """A field of an object is read."""
+        self._read.setdefault(id(reader.content), (reader, set()))[1].add(key)
+
+    def unread(self) -> Iterator[str]:
+        """The names of fields that nobody read, of the objects of which some were."""
+        for reader, keys in self._read.values():
+            yield from (reader._name(key) for key in reader.content if key not in keys)
 
     def take(self, name: str, length: int) -> None:
         """Take the room of an array of that many numbers; CertificateError where there is none."""
@@ -51,6 +62,11 @@ class Reader(Document):
 
     def at(self, content: Any, path: str) -> Self:
         return type(self)(content, path, self.room)
+
+    def get(self, key: str) -> Any:
+        if key and isinstance(self.content, dict):
+            self.room.mark(self, key)
+        return super().get(key)
 
     def integers(self, key: str, least: int, most: int | None) -> Index:
         values, top = self.entries(key), 2**62 if most is None else most

@@ -123,7 +123,7 @@ def _certificate(top: Reader) -> Certificate:
         raise CertificateError("model.coef must have one number for each feature of the support.")
     made_by = top.record("made_by")
     cuts = top.items("boxes") if "boxes" in top.content else ()
-    return Certificate(
+    certificate = Certificate(
         lower=top.number("lower"),
         upper=top.number("upper"),
         problem=_problem(problem, m),
@@ -140,6 +140,9 @@ def _certificate(top: Reader) -> Certificate:
         rows=rows,
         table=top.record("table").content if "table" in top.content else None,
     )
+    for name in top.room.unread():
+        raise CertificateError(f"{name} is a field that is not known here; update sparsebounds.")
+    return certificate
 
 
 def _stated(problem: Problem) -> dict[str, Any]:
