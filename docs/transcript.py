@@ -39,7 +39,8 @@ def masked(text: str) -> str:
 
     def shortened(number: re.Match[str]) -> str:
         digits = number[0]
-        return digits if len(digits) < SHOWN else digits[: min(len(digits) - 3, SHOWN)] + "..."
+        kept = digits[: min(len(digits) - 3, SHOWN)].rstrip(".")
+        return digits if len(digits) < SHOWN else f"{kept}..."
 
     lines = []
     for line in TINY.sub(r"\1...", text).strip("\n").splitlines():
