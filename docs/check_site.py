@@ -43,7 +43,10 @@ def pages_of(site: Path) -> list[Path]:
 
 
 def broken(site: Path) -> Iterator[str]:
-    """A sentence for each link that leads nowhere, and for each thing fetched from elsewhere."""
+    """A sentence for each link that leads nowhere, and for each thing fetched from elsewhere.
+
+    `site` is an absolute path.
+    """
     pages = {path: Anchors(path.read_text(encoding="utf-8")) for path in pages_of(site)}
     for path, page in pages.items():
         here = path.relative_to(site).as_posix()
@@ -58,6 +61,8 @@ def broken(site: Path) -> Iterator[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             place = unquote(parts.fragment)
+            if not target.is_relative_to(site):
+                continue  # the site of another version, beside this one
             if not target.exists():
                 yield f"{here}: {link} does not exist"
             elif place and target in pages and place not in pages[target].names:

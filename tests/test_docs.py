@@ -278,6 +278,40 @@ def test_the_reference_names_all_that_is_public() -> None:
     assert sorted([*listed, "__version__"]) == sorted(sparsebounds.__all__)
 
 
+def test_every_page_has_its_place_in_a_chapter() -> None:
+    """A page that no toctree names is on the site and cannot be found there."""
+    entries = {
+        line.rpartition("<")[2].rstrip(">")
+        for page in PAGES
+        for block in blocks(page.read_text(encoding="utf-8"))
+        if block.language == "{toctree}"
+        for line in block.text.splitlines()
+    }
+    assert not {page.stem for page in PAGES if page != README} - entries - {"index"}
+
+
+LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+
+
+def anchors(page: str) -> set[str]:
+    """The places that a page names: headings as the forge and the site spell them, and `a id`."""
+    titles = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    return {*plain, *re.findall(r'<a id="([^"]+)">', page)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    """Those between files; `make docs` follows the rest of the site's."""
+    for target, place in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith("auto/"):
+            continue
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{target} does not exist"
+        if place:
+            assert place in anchors(file.read_text(encoding="utf-8")), f"{target}#{place}"
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [

@@ -66,8 +66,8 @@ TABLE: dict[str, tuple[Any, str]] = {
     "fit_intercept": (False, "Whether there is an intercept, which has no penalty."),
     "standardize": (
         False,
-        "Whether to pose the problem on columns of mean 0 and standard deviation 1,\n"
-        "or on which (center, scale).",
+        "Whether to pose the problem on columns of mean 0 and standard deviation 1 (of mean\n"
+        "square 1 where there is no intercept), or on which (center, scale).",
     ),
     "positive": (False, "Whether coefficients must be >= 0: one answer, or one per feature."),
     "always": (

@@ -187,12 +187,25 @@ def judge_neighbours(reference: Reference, near: Any, eps: float, what: str) -> 
                 continue
             if fit.high > cutoff - abs(cutoff) * Decimal("1e-14") or not _counts(reference, fit):
                 continue
+            if spec.groups is not None and _beaten(spec, reference, fit, fits):
+                continue
             return Finding(
                 "near_optimal misses a support",
                 f"{what}: {fit.support} has {fit.high:.17g} <= {cutoff:.17g}; listed "
                 f"{sorted(listed)[:8]}",
             )
     return None
+
+
+def _beaten(spec: Spec, reference: Reference, fit: Fit, fits: list[Fit]) -> bool:
+    """Whether its groups have a better model with fewer of them, as signs may ask."""
+
+    def worth(one: Fit) -> Decimal:
+        return one.low - sum((reference.price[g] for g in spec.chosen(one.support)), Decimal(0))
+
+    own = set(spec.chosen(fit.support))
+    fewer = (one for one in fits if set(spec.chosen(one.support)) < own)
+    return any(worth(one) <= worth(fit) for one in fewer)
 
 
 def _counts(reference: Reference, fit: Any) -> bool:

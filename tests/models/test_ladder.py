@@ -42,7 +42,8 @@ def test_nearly_every_small_optimum() -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_models_of_all_sizes(loss: str) -> None:
-    """More features than there are, sizes left out, features that stay in and out."""
+    """More features than there are, sizes left out, features that stay in and out; the same from
+    what another ridge leads to."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 9)) + 5.0
     y = X[:, :4] @ [1.0, -1.0, 0.5, 0.5] + rng.normal(size=60)
@@ -50,15 +51,18 @@ def test_models_of_all_sizes(loss: str) -> None:
     posed = {"loss": loss, "ridge": 0.02, "fit_intercept": True, "always": [8], "never": [7]}
     program = Program(X, y, k=0, **posed)
     grid = [0, 2, 3, 50]
-    models = Ladder(program).climb(grid)
-    values = [model.value for model in models]
-    assert values == sorted(values, reverse=True)
-    for k, model in zip(grid, models, strict=True):
-        assert model.w[7] == 0.0
-        assert model.w[8] != 0.0
-        assert np.count_nonzero(model.w[:8]) <= k
-        truth = brute_force(Program(X, y, k=min(k, 7), **posed)).value
-        assert model.value == pytest.approx(truth, rel=1e-8)
+    other = Ladder(Program(X, y, k=0, **posed | {"ridge": 2.0}))
+    other.climb(grid)
+    truth = [brute_force(Program(X, y, k=min(k, 7), **posed)).value for k in grid]
+    for known in ({}, other.supports):
+        models = Ladder(program, known=known).climb(grid)
+        values = [model.value for model in models]
+        assert values == sorted(values, reverse=True)
+        assert values == pytest.approx(truth, rel=1e-8)
+        for k, model in zip(grid, models, strict=True):
+            assert model.w[7] == 0.0
+            assert model.w[8] != 0.0
+            assert np.count_nonzero(model.w[:8]) <= k
 
 
 def test_among_many_columns_and_again() -> None:

@@ -29,9 +29,11 @@ def spoiled(seed: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("grid", GRIDS)
 def test_against_every_set_of_outliers(grid: str, exact: bool) -> None:
-    for seed in seeds(2, f"robust path {grid} {exact}"):
+    for seed in seeds(1, f"robust path {grid} {exact}"):
         X, y = spoiled(seed)
-        how = {"ridge": 0.1, "loss": LOSS, "fit_intercept": bool(seed % 2)}
+        # Either grid and either kind of bound with an intercept once, and once without.
+        own = (seed + (grid == "ks") + exact) % 2 == 1
+        how = {"ridge": 0.1, "loss": LOSS, "fit_intercept": own}
         path = sb.path(X, y, **{grid: GRIDS[grid]}, exact=exact, **how)
         assert path.complete
         for point in path:

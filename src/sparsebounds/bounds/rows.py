@@ -127,14 +127,14 @@ class RowBounds:
     def live(self, state: States) -> Index:
         """The features that a model of the node may have."""
         kept = state[: self.program.m]
-        return np.flatnonzero(kept >= 0 if self._room(state) > 0 else kept > 0)
+        return np.flatnonzero(kept >= 0 if self.room(state) > 0 else kept > 0)
 
     def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
         """A proved lower bound over the models of a node: 0 where H is not proved convex.
 
         `w` and `b` are any coefficients: also of features that no model of the node has.
         """
-        room = self._room(state)
+        room = self.room(state)
         outer, ceiling = self.outer
         low, high = self.switches.range(state, outer)
         above, below = self.switches.sides(state)
@@ -151,8 +151,8 @@ class RowBounds:
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
         """The open features, and bounds over the models of a node that have them."""
-        room, ceiling = self._room(state), self.outer[1]
-        features = np.flatnonzero(state[: self.program.m] == 0)
+        room, ceiling = self.room(state), self.outer[1]
+        features = self.opened(state)
         if room <= 0:
             return features, np.full(len(features), math.inf)
         if not self._proved(state, w, b, lent):
@@ -172,7 +172,11 @@ class RowBounds:
         lends = np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf
         return bool(inside and lends and math.isfinite(lent.middle))
 
-    def _room(self, state: States) -> int:
+    def opened(self, state: States) -> Index:
+        """The features that are neither in nor out."""
+        return np.flatnonzero(state[: self.program.m] == 0)
+
+    def room(self, state: States) -> int:
         """How many open features a model may have."""
         kept, program = state[: self.program.m], self.program
         opened = int(np.count_nonzero(kept == 0))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,17 +218,11 @@ class Tree:
                 waiting[1 + 2 * int(split[node]) + side] = child
 
 
-def tree_bound(
-    program: Program,
-    tree: Tree,
-    proved: Mapping[int, float] = MappingProxyType({}),
-    *,
-    claim: bool = False,
-) -> float:
+def tree_bound(program: Program, tree: Tree, *, claim: bool = False) -> float:
     """The lower bound that the tree proves: the smallest of its leaves' and its fixings'.
 
-    TreeError, with a clause, where it is no proof. `proved` are bounds of leaves with a shift that
-    are at hand. With `claim`, what a certificate may claim: no machine finds less.
+    TreeError, with a clause, where it is no proof. With `claim`, what a certificate may claim: no
+    machine finds less.
     """
     flaw = tree.flaw(~program.never, program.always)
     if flaw is not None or len(program.groups.whole(tree.kept)) > len(tree.kept):
@@ -244,7 +237,7 @@ def tree_bound(
         removal = min(removal, tree.minorant.level)
         reduced = tree.minorant.program(reduced)
     columns = reduced.matrix.gathered(np.arange(reduced.m))
-    return min(removal, based(base, nodes_bound(reduced, columns, tree, proved, claim=claim)))
+    return min(removal, based(base, nodes_bound(reduced, columns, tree, {}, claim=claim)))
 
 
 def based(base: float, bound: float) -> float:
@@ -275,7 +268,10 @@ def removal_bound(
 def nodes_bound(
     reduced: Program, columns: Matrix, tree: Tree, proved: Mapping[int, float], *, claim: bool
 ) -> float:
-    """The bound over the others: on the program of the features kept, whose columns are given."""
+    """The bound over the others: on the program of the features kept, whose columns are given.
+
+    `proved` are bounds of leaves with a shift that are at hand.
+    """
     left = [shift for node, shift in tree.shifts.items() if node not in proved]
     tried = set(tree.exhausted.tolist())
     curvature = Curvature(reduced) if left or tried - proved.keys() else None

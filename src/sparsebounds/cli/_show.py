@@ -84,7 +84,7 @@ def show_solution(
     table.add_row("cost", cost)
     say(table)
     say()
-    words = bounds_sentence(program, solution.lower, solution.upper, relative)
+    words = bounds_sentence(program, solution.lower, solution.upper)
     say(f"{words} {features_sentence(program, solution.fixed_in, solution.fixed_out)}".rstrip())
 
 
@@ -107,5 +107,5 @@ def bounds_record(program: Program, lower: float, upper: float, relative: float)
         "null_gap": program.null_share(upper - lower, upper),
         "null": program.null,
         "problem": program.describe(),
-        "message": bounds_sentence(program, lower, upper, relative),
+        "message": bounds_sentence(program, lower, upper),
     }

@@ -70,15 +70,15 @@ def certify(
             proof = prove(program, coef, b, relaxation=relaxed, time_limit=deadline)
     relative = program.relative(proof.gap, proof.upper)
     status = "optimal" if relative <= tol else "bounded"
-    sides = (program, proof.lower, proof.upper, relative)
     if as_json:
-        print_json({"status": status, "nonzeros": len(proof.support), **bounds_record(*sides)})
+        record = bounds_record(program, proof.lower, proof.upper, relative)
+        print_json({"status": status, "nonzeros": len(proof.support), **record})
     else:
         summary = bounds_table(program, proof.lower, proof.upper)
         summary.add_row("status", status_text(status, relative, tol))
         say(f"{program.describe()}\n", style="bold")
         say(summary)
-        say(f"\n{bounds_sentence(*sides)}")
+        say(f"\n{bounds_sentence(program, proof.lower, proof.upper)}")
     with sentences():
         if certificate is not None:
             save_proof(certificate, proof, reading)

@@ -88,6 +88,7 @@ class SparseCV(LinearEstimator):
         """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
+        self._find_groups(X)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
         coded, weights = self._coded(y, weights)
         paths, points = self._search(X, y, weights, loss, coded, groups)
@@ -142,16 +143,15 @@ class SparseCV(LinearEstimator):
             scorer = check_scoring(shell, scoring=self._scoring(loss))
             work = [
                 delayed(fold_scores)(
-                    copy(shell), scorer, X, y, coded, weights, train, test, ridge, options
+                    copy(shell), scorer, X, y, coded, weights, train, test, ridges, options
                 )
-                for ridge in ridges
                 for train, test in splits
             ]
             if len(ridges) == 1:
                 work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
             done = Parallel(n_jobs=self.n_jobs)(work)
             paths = done.pop(0) if len(ridges) == 1 else []
-            scores = np.array(done).reshape(len(ridges), len(splits), -1).swapaxes(1, 2)
+            scores = np.array(done).transpose(1, 2, 0)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
             paths = paths or full_paths(X, coded, weights, ridges[at], options)
@@ -285,16 +285,16 @@ def fold_scores(
     weights: Vector,
     train: Index,
     test: Index,
-    ridge: Any,
+    ridges: Sequence[Any],
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of the models along the grid on the training rows."""
+    """The scores on the test rows of the models on the training rows: by ridges, along the grid."""
     train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
     test = test[weights[test] > 0]
     rows = [target[train] for target in coded]
     taken = some_rows if stays(X) else _safe_indexing
-    models = fold_models(taken(X, train), rows, weights[train], ridge, options)
-    scores = np.full(len(options["ks"] or options["l0s"]), np.nan)
+    found = fold_models(taken(X, train), rows, weights[train], ridges, options)
+    scores = np.full((len(ridges), len(options["ks"] or options["l0s"])), np.nan)
     if len(test) == 0:
         return scores
     given = {}
@@ -302,24 +302,32 @@ def fold_scores(
         given["sample_weight"] = weights[test]
     X_test, y_test = taken(X, test), _safe_indexing(y, test)
     shell.n_features_in_ = X.shape[1]
-    for i, some in enumerate(zip(*models, strict=False)):
-        shell._take(some)
-        with config_context(array_api_dispatch=False):  # y is NumPy's
-            scores[i] = scorer(shell, X_test, y_test, **given)
+    for row, models in zip(scores, found, strict=True):
+        for i, some in enumerate(zip(*models, strict=False)):
+            shell._take(some)
+            with config_context(array_api_dispatch=False):  # y is NumPy's
+                row[i] = scorer(shell, X_test, y_test, **given)
     return scores
 
 
 def fold_models(
-    X: Any, coded: Sequence[Vector], weights: Vector, ridge: Any, options: dict[str, Any]
-) -> list[list[tuple[Vector, float]]]:
-    """(coef, intercept) at each point of the grid, for each problem."""
-    found = []
-    for y in coded:
-        deadline = Deadline.of(options["time_limit"])
-        program = posed(X, y, weights, ridge, options)
-        grid, watch = options["ks"] or options["l0s"], options["watch"]
-        models = Ladder(program, deadline).climb(grid, watch)
-        found.append([program.to_user(model.w, model.b) for model in models])
+    X: Any, coded: Sequence[Vector], weights: Vector, ridges: Sequence[Any], options: dict[str, Any]
+) -> list[list[list[tuple[Vector, float]]]]:
+    """(coef, intercept) at each point of the grid, for each ridge and problem.
+
+    What is found with one ridge is known with the next.
+    """
+    grid, watch = options["ks"] or options["l0s"], options["watch"]
+    known: list[dict[float, Index]] = [{} for _ in coded]
+    found: list[list[list[tuple[Vector, float]]]] = []
+    for ridge in ridges:
+        found.append([])
+        for i, y in enumerate(coded):
+            program = posed(X, y, weights, ridge, options)
+            ladder = Ladder(program, Deadline.of(options["time_limit"]), known[i])
+            models = ladder.climb(grid, watch)
+            known[i] = ladder.supports
+            found[-1].append([program.to_user(model.w, model.b) for model in models])
     return found
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.threads import one_thread
-from sparsebounds.bounds import dual_point_at
+from sparsebounds.bounds import RowBounds, dual_point_at, enclosed
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
 from sparsebounds.exact.reduction import (
@@ -40,7 +40,9 @@ from sparsebounds.exact.reduction import (
     on_kept,
     require_time,
 )
-from sparsebounds.models import Model, Search, as_returned, refit
+from sparsebounds.exact.row_enumeration import RowEnumeration
+from sparsebounds.losses import Truncated
+from sparsebounds.models import LocalSearch, Model, Search, as_returned
 from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation import Progress, Relaxation, relaxation_of
 
@@ -74,7 +76,8 @@ def near_optimal(
     Parameters
     ----------
     program : Program
-        The sparse program, of a convex loss.
+        The sparse program, of a convex loss or the truncated one. Values for the latter are
+        proved to 1e-6 of them.
     eps : float
         How near, relative to the objective; 0 asks for the best supports, ties included.
     max_supports : int, default 1000
@@ -98,7 +101,7 @@ def near_optimal(
     Raises
     ------
     ValueError
-        Where the loss is not convex, or an argument makes no sense.
+        Where the loss is neither convex nor truncated, or an argument makes no sense.
 
     Notes
     -----
@@ -113,7 +116,8 @@ def near_optimal(
     ((0, 9, 19), (1, 9, 19), (0, 10, 19), (0, 1, 19), (0, 8, 19))
     """
     check_program(program)
-    program.require_convex("near_optimal")
+    if not (isinstance(program.loss, Truncated) and RowBounds.known(program)):
+        program.require_convex("near_optimal")
     eps = check.share("eps", eps, 0.0, "0.01")
     tol = check.share("tol", tol, LEAST_TOL, "1e-9")
     max_supports = check.whole_number("max_supports", max_supports, 1)
@@ -122,8 +126,10 @@ def near_optimal(
     deadline = Deadline.of(time_limit)
     most_nodes = math.inf if node_limit is None else node_limit
     # Short of its own tolerance the relaxation is still a bound.
-    relaxed = relaxation_of(program, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
-    model = Search(program, relaxed, deadline=deadline).run()
+    convex = program if program.loss.convex else enclosed(program)
+    relaxed = relaxation_of(convex, 1e-6, time_limit=deadline.part(RELAX), callback=callback)
+    kind = Search if program.loss.convex else LocalSearch
+    model = kind(program, relaxed, deadline=deadline).run()
     neighbourhood = Neighbourhood(program, relaxed, model, eps, tol, deadline)
 
     def limit() -> str:
@@ -139,6 +145,7 @@ def near_optimal(
             neighbourhood.run(lambda: bool(limit()), callback)
         # A step that would not have ended in time was not begun.
         reason = limit() or f"time_limit={time_limit}"
+        reason = "Ctrl-C" if neighbourhood.interrupted else reason
     except KeyboardInterrupt:
         reason = "Ctrl-C"
     return neighbourhood.result(max_supports, reason, deadline.seconds)
@@ -168,7 +175,7 @@ class Neighbourhood:
         deadline: Deadline,
     ) -> None:
         self.program, self.eps, self.tol, self.deadline = program, eps, tol, deadline
-        self.search: Enumeration | None = None
+        self.search: Enumeration | RowEnumeration | None = None
         self.relaxed, self.model = relaxed, model
         self.kept = np.flatnonzero(~program.never)
 
@@ -186,6 +193,18 @@ class Neighbourhood:
         best = on_kept(model, self.kept)
         return Enumeration(reduction.program, bounder, best, self._cutoff_at, reduction)
 
+    def _row_search(self) -> RowEnumeration:
+        """The search for the truncated loss: every multiplier of the ball will do."""
+        program, model, eta = self.program, self.model, self.relaxed.eta
+        if program.ball is not None and not eta > 0.0:
+            eta = max(program.null, 1e-300) / program.ball
+        return RowEnumeration(program, model, self._cutoff_at, eta, self.deadline)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return isinstance(self.search, RowEnumeration) and self.search.interrupted
+
     @property
     def nodes(self) -> int:
         """Nodes so far."""
@@ -193,7 +212,13 @@ class Neighbourhood:
 
     def run(self, stop: Callable[[], bool], report: Callable[[NearProgress], None] | None) -> None:
         """Search until done or stopped."""
-        if self.program.free.any() and not stop():
+        if not self.program.free.any() or stop():
+            return
+        if not self.program.loss.convex:
+            self.search = self._row_search()
+            self.search.start()
+            self.search.run(stop, report)
+        else:
             self.search = self._reduced_search()
             b = self.relaxed.b if self.search.program.fit_intercept else 0.0
             self.search.start(self.relaxed.w[self.kept], b)
@@ -220,7 +245,7 @@ class Neighbourhood:
         complete = unseen == math.inf and len(found) <= most
         models = [self._whole(one.model) for one in found[:most]]
         if not program.free.any():
-            models = [refit(program, np.zeros(0, dtype=np.int64))]
+            models = [self.model]
         elif not complete and not any(np.array_equal(best.support, one.support) for one in models):
             models = [best, *models[: most - 1]]
         returned = [as_returned(program, one) for one in models]

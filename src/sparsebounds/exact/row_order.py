@@ -1,23 +1,28 @@
-"""What to decide first at a node of a search over rows."""
+"""What to decide first at a node of a search over rows, and what nodes agree on."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds.bounds import RowBounds, States
-from sparsebounds.relaxation import Node, node_penalty
+from sparsebounds.bounds import RowBounds, States, Switches
+from sparsebounds.relaxation import Node
 
 
-def undecided_features(bounds: RowBounds, node: Node) -> Index:
-    """The open features that the relaxation takes, those first that it is most undecided about."""
-    m, live = bounds.program.m, bounds.live(node.state)
-    kept = (1.0 - node.lent.shares[live]) * bounds.own[live]
-    u = np.zeros(m)
-    u[live] = node_penalty(bounds, node.state, live).with_ridge(kept).weights(node.w[live])
-    taken = np.flatnonzero((node.state[:m] == 0) & (u > 0.0))
-    order: Index = taken[np.argsort(-np.minimum(u, 1.0 - u)[taken], kind="stable")]
-    return order
+def leading_features(bounds: RowBounds, node: Node) -> Index:
+    """The open features that the relaxation takes, those first that weigh most.
+
+    None where all of them may be in at no price: that decides nothing.
+    """
+    opened = bounds.opened(node.state)
+    if bounds.room(node.state) >= len(opened) and not np.any(bounds.program.prices[opened]):
+        return opened[:0]
+    size = np.abs(node.w[opened]) * np.sqrt(bounds.own[opened])
+    order: Index = opened[np.argsort(-size, kind="stable")]
+    return order[: np.count_nonzero(size)]
 
 
 def promising_rows(bounds: RowBounds, node: Node) -> Index:
@@ -44,3 +49,12 @@ def obeys(bounds: RowBounds, node: Node, state: States) -> bool:
     r = bounds.residuals(node.w, node.b)[(changed - first) % n]
     beyond = np.where(changed < first + n, r, -r) - bounds.c
     return bool(np.all(beyond * state[changed] >= 0.0))
+
+
+def agreed_rows(switches: Switches, states: Sequence[States]) -> States:
+    """Rows on which all of these nodes agree: 1 for inliers, -1 for outliers, 0 for the others."""
+    sides = [switches.sides(state) for state in states]
+    inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in sides))
+    outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in sides))
+    agreed: States = inlier.astype(np.int8) - outlier.astype(np.int8)
+    return agreed

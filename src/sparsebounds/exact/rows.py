@@ -3,33 +3,37 @@
 A row in doubt has three ways to be: an inlier, an outlier above or below. For most rows two of them
 are soon proved impossible: with its residual pushed beyond c, the others fit worse than the best
 model. So rows nearest to being proved come first. Each inlier that is proved adds curvature, which
-raises the bounds on the rest: trees are long and thin.
+raises the bounds on the rest: trees are long and thin. While features are open, rows are decided
+where that takes no split, and nodes are split by features, the heaviest first.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
-from sparsebounds.exact.row_order import obeys, promising_rows, undecided_features
+from sparsebounds.exact.row_models import RowModels
+from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
-from sparsebounds.fitting import Model, local_refit
+from sparsebounds.fitting import Model
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Node, best_shares, relaxed_node
+from sparsebounds.relaxation import Effort, Node, best_shares, relaxed_node
 
-ROOT_STEPS, STEPS = 30, 8
-"""Steps towards the best shares: at the root, at other nodes."""
+ROOT, OTHER = (60, 1e-9), (12, 1e-5)
+"""Steps towards the best shares, and the accuracy that ends them: at the root, at other nodes."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -37,8 +41,8 @@ SPENT = 0.15
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
 
-ROWS, FEATURES = 6, 2
-"""Rows and features that are tried before a node is split."""
+ROWS = 6
+"""Rows that are tried before a node is split by one of them."""
 
 FAILED = 12
 """Of these in sequence that are not decided, after which no more are tried at the root."""
@@ -53,6 +57,8 @@ STRICT = 1e-9
 class RowSearch:
     """The search on a program with the truncated loss, from a model."""
 
+    _kind: ClassVar[type[RowModels]] = RowModels
+
     def __init__(
         self,
         program: Program,
@@ -61,21 +67,23 @@ class RowSearch:
         eta: float,
         boxes: Sequence[Vector] = (),
         deadline: Deadline = NEVER,
+        level: float = -math.inf,
     ) -> None:
         """`eta` is the multiplier of the ball, and of no account without one.
 
-        `boxes` are dual vectors that cut the range of the intercept.
+        `boxes` are dual vectors that cut the range of the intercept. Models up to `level` are
+        searched, at least those up to the model's value.
         """
         self.whole, self.deadline, self.tol = program, deadline, tol
         self.kept = np.flatnonzero(~program.never)
         self.program = program.restricted(self.kept)
-        self.incumbent = replace(model, w=model.w[self.kept])
         self.eta = 0.0 if program.ball is None else eta
-        level = objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT)
+        level = max(level, objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT))
         outer = outer_range(program, level, boxes, claim=True)
         cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
+        self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
         self.interrupted = self.strict = False
@@ -85,8 +93,12 @@ class RowSearch:
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
         self._stop: Callable[[], bool] = deadline.late
-        self._tried: set[bytes] = set()
         self._numbers = itertools.count()
+
+    @property
+    def incumbent(self) -> Model:
+        """The best model, on the features kept."""
+        return self.models.best
 
     @property
     def cutoff(self) -> float:
@@ -125,7 +137,7 @@ class RowSearch:
             self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
             if self.open:
                 self._divide()
-        elif (root := self._bounded(state, w, b, ROOT_STEPS)) is not None:
+        elif (root := self._bounded(state, w, b, ROOT)) is not None:
             self._push(0, root)
 
     def _divide(self) -> None:
@@ -135,12 +147,12 @@ class RowSearch:
         """
         _, _, place, node = self.open[0]
         chain, states = ranges(self.bounds.switches, node.state, self.incumbent.b)
-        inner = self._improved(part_of(node, states[-1]), ROOT_STEPS)
+        inner = self._improved(part_of(node, states[-1]), ROOT)
         goal, asides = min(inner.lower, self.goal), []
         for state in states[:-1]:
             aside = part_of(node, state) if self._stop() else moved(self.bounds, inner, state)
             self.work += aside.work
-            asides.append(self._improved(aside, STEPS, goal))
+            asides.append(self._improved(aside, OTHER, goal))
         switches, sides = zip(*chain, strict=True)
         choice = Choice(switches, sides, (*asides, inner))
         with self.record.whole(self.open):
@@ -150,7 +162,7 @@ class RowSearch:
     def run(
         self,
         stop: Callable[[], bool] = lambda: False,
-        report: Callable[[SearchProgress], None] | None = None,
+        report: Callable[[Any], None] | None = None,
     ) -> None:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
         self._stop = lambda: stop() or self.deadline.late()
@@ -186,15 +198,10 @@ class RowSearch:
     def _note_rows(self) -> None:
         """The rows on which all nodes that may hold a best model agree."""
         nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
-        left = [
-            self.bounds.switches.sides(node.state) for node in nodes if node.lower < self.beyond
-        ]
-        if left:
-            inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in left))
-            outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in left))
-            self.rows = inlier.astype(np.int8) - outlier.astype(np.int8)
+        left = [node.state for node in nodes if node.lower < self.beyond]
+        self.rows = agreed_rows(self.bounds.switches, left) if left else self.rows
 
-    def progress(self) -> SearchProgress:
+    def progress(self) -> Any:
         """Where the search stands."""
         upper, seconds = self.incumbent.value, self.deadline.seconds
         return SearchProgress(self.nodes, len(self.open), upper, min(self.lower, upper), seconds)
@@ -211,7 +218,7 @@ class RowSearch:
         return replace(self.incumbent, w=w)
 
     def _bounded(
-        self, state: States, w: Vector, b: float, steps: int, goal: float | None = None
+        self, state: States, w: Vector, b: float, effort: Effort, goal: float | None = None
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
         half, eta = half_range(self.bounds, state), 0.0
@@ -220,18 +227,26 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        goal = self.beyond if goal is None else goal
-        found = best_shares(self.bounds, state, w, b, eta, steps=steps, goal=goal, stop=self._stop)
+        goal, most, stop = self.beyond if goal is None else goal, effort, self._stop
+        found = best_shares(self.bounds, state, w, b, eta, most, goal=goal, stop=stop)
         self.work += 0.0 if found is None else found.work
         return found
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
-        if node.lower >= self.cutoff:
-            self.record.closed[place] = node
+        if node.lower < self.cutoff:
+            self.models.offer(node)
+        if self._closes(node):
+            self._close(place, node)
         else:
-            self._offer(node)
             heapq.heappush(self.open, (node.lower, next(self._numbers), place, node))
+
+    def _closes(self, node: Node) -> bool:
+        """Whether a node's bound is enough."""
+        return node.lower >= self.cutoff
+
+    def _close(self, place: int, node: Node) -> None:
+        self.record.closed[place] = node
 
     def _expand(self, *, everything: bool = False) -> bool:
         """Take the node of least bound: decide what can be decided, then split it.
@@ -241,14 +256,18 @@ class RowSearch:
         """
         _, _, place, node = self.open[0]
         state, decided = self._without_weak(node) if everything else (node.state, [])
-        if node.lower >= self.cutoff:
+        if self._closes(node):
             heapq.heappop(self.open)
-            self.record.closed[place] = node
+            self._close(place, node)
             return False
         best: tuple[float, Maker] | None = None
-        for group, most in self._choices(node):
+        rows, features = self._choices(node)
+        most, patience = (None, 1) if features else (ROWS, ROWS)
+        if everything:
+            most, patience = None, FAILED
+        for group in (rows, features if everything else []):
             failed = 0
-            for make in group if everything else itertools.islice(group, most):
+            for make in itertools.islice(group, most):
                 choice = None if self._stop() else make(state)
                 if choice is None:
                     continue
@@ -264,13 +283,13 @@ class RowSearch:
                 score = sorted(way.lower for way in choice.ways)[1]
                 if best is None or score > best[0]:
                     best = score, make
-                if failed >= FAILED:
+                if failed >= patience:
                     break
             if decided and decided[-1].ways[-1].lower >= self.goal:
                 break
-        split = None
-        if best is not None and not everything and len(decided) < 2:
-            split = best[1](state)
+        split, first = None, features[0] if features else None if best is None else best[1]
+        if first is not None and not everything and len(decided) < 2:
+            split = first(state)
         children = [] if split is None else [self._improved(way) for way in split.ways]
         # What holds for the node holds for its parts.
         children = [way if way.lower > node.lower else part_of(node, way.state) for way in children]
@@ -290,7 +309,7 @@ class RowSearch:
                 self._push(place, rest)
             else:
                 # Nothing is left to decide: the bound is as high as it gets.
-                self.record.closed[place] = rest
+                self._close(place, rest)
         return bool(decided)
 
     def _alive(self, choice: Choice) -> list[Node]:
@@ -319,12 +338,12 @@ class RowSearch:
         return state, decided
 
     def _improved(
-        self, way: Node, steps: int = STEPS, goal: float | None = None, *, again: bool = False
+        self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
     ) -> Node:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._stop():
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, steps, goal)]
+        found = [way, self._bounded(way.state, way.w, way.b, effort, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)
@@ -337,14 +356,15 @@ class RowSearch:
             self._push(aside, way)
         return place
 
-    def _choices(self, node: Node) -> Iterator[tuple[Iterator[Maker], int]]:
-        """What may be decided at a node by kinds, the most promising first in each.
+    def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
+        """What may be decided at a node, about rows and about features, the best of each first."""
+        rows, features = promising_rows(self.bounds, node), self._features(node)
+        ways = [partial(self._three_ways, node, row) for row in rows.tolist()]
+        return ways, [partial(self._two_ways, node, one) for one in features.tolist()]
 
-        And how many of each to try where not all are.
-        """
-        rows, features = promising_rows(self.bounds, node), undecided_features(self.bounds, node)
-        yield (partial(self._three_ways, node, int(row)) for row in rows), ROWS
-        yield (partial(self._two_ways, node, int(one)) for one in features), FEATURES
+    def _features(self, node: Node) -> Index:
+        """The features to split a node by, the best first."""
+        return leading_features(self.bounds, node)
 
     def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
         if state[switch] != 0:
@@ -377,22 +397,3 @@ class RowSearch:
         found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
         self.work += found.work
         return found
-
-    def _offer(self, node: Node) -> None:
-        """Try the model that a relaxed point suggests, once for each set of inliers."""
-        program, w = self.program, node.w
-        size = np.abs(w) * np.sqrt(self.bounds.own)
-        chosen = np.flatnonzero((w != 0.0) & program.free)
-        if program.k is not None and len(chosen) > program.k:
-            chosen = chosen[np.argsort(-size[chosen], kind="stable")[: program.k]]
-        support = np.union1d(chosen, np.flatnonzero(program.always)).astype(np.int64)
-        r = self.bounds.residuals(node.w, node.b)
-        key = support.tobytes() + np.packbits(np.abs(r) < self.bounds.c).tobytes()
-        if key in self._tried:
-            return
-        self._tried.add(key)
-        columns = np.ascontiguousarray(self.bounds.rows[support].T)
-        target = program.y if program.offset is None else program.y - program.offset
-        found = local_refit(program, support, columns, [r + target])
-        if found.value < self.incumbent.value:
-            self.incumbent = found

@@ -67,7 +67,9 @@ class Improvement(Fits):
     ) -> list[Index]:
         """Supports that a beam search leads to from the largest known ones, best first."""
         program, always = self.program, self._always
-        supports = [np.union1d(support, always) for support in known] or [always]
+        supports = list(known) or [always]
+        if len(always):
+            supports = [np.union1d(support, always) for support in supports]
         sizes = [int(np.count_nonzero(program.free[one])) for one in supports]
         starts = [
             np.searchsorted(self.pool, one)

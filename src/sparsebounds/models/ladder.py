@@ -4,12 +4,13 @@ Each point goes on from the last one. Around its model the loss is a quadratic; 
 in it and the best supports of a beam are drafted, and the best of them is improved to a local
 optimum, once more from half of its features. In k every size up to the largest is visited, and at
 the end the way leads down again: the next larger model without its least feature, and swaps. The
-features in play are all of them, or those with the largest slopes at the last model.
+features in play are all of them, or those with the largest slopes at the last model. Supports that
+are known from another ridge on the same rows stand in for beam and restart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,14 +26,26 @@ from sparsebounds.relaxation import compressed, intercept_at
 FEW = 5
 """Features outside a model: where there are fewer, no perturbed support is tried."""
 
+DRAFTED = 5
+"""Supports of a beam that are fitted."""
+
 POOL = 100
 """Features in play beside the model's own and twice the budget."""
 
 
 class Ladder(Improvement):
-    """One grid on one set of rows."""
+    """One grid on one set of rows; `known` are good supports at its points, if there are any."""
 
-    def __init__(self, program: Program, deadline: Deadline = NEVER) -> None:
+    def __init__(
+        self,
+        program: Program,
+        deadline: Deadline = NEVER,
+        known: Mapping[float, Index] | None = None,
+    ) -> None:
+        self._known = known or {}
+        self.supports: dict[float, Index] = {}
+        """The best support found at each point visited: known, with another ridge."""
+
         self._given, small = program, compressed(program)
         program = program if small is None else small
         start = np.full(program.n, program.null_intercept)
@@ -61,13 +74,13 @@ class Ladder(Improvement):
         for size in sizes:
             if found and self.deadline.late():
                 break
-            self._pose(self.program.with_budget(size))
-            found[size] = self._found()
+            found[size] = self._found(self.program.with_budget(size), size)
             done = [k for k in grid if min(k, most) <= size]
             if done and min(done[-1], most) == size:
                 told(len(done), len(grid))
         if not self.deadline.late():
             self._back(found)
+        self.supports |= {size: self.support(model) for size, model in found.items()}
         return [found[min(k, most)] for k in grid if min(k, most) in found]
 
     def _by_price(self, grid: list[float], told: Callable[[int, int], None]) -> list[Model]:
@@ -75,28 +88,30 @@ class Ladder(Improvement):
         for price in grid:
             if found and self.deadline.late():
                 break
-            self._pose(self.program.with_price(price))
-            # The same supports cost something else now.
-            self._seen.clear()
-            self._hopeless.clear()
-            self._last = None
-            supports = [self._always, *(self.support(model) for model in found[-1:])]
-            models = [model for model in self.models(supports) if model is not None]
-            self.incumbent = min(models, key=lambda model: model.value)
-            found.append(self._found())
+            found.append(self._found(self.program.with_price(price), price))
+            self.supports[price] = self.support(found[-1])
             told(len(found), len(grid))
         return found
 
-    def _pose(self, program: Program) -> None:
+    def _pose(self, program: Program, known: Sequence[Index]) -> None:
         """Another point of the grid."""
         self.program = program
         self._local.clear()
         self._visited.clear()
         if len(self.pool) < program.m:
             model = self.incumbent
-            known = [self.support(model), *self.grown, self._always]
+            some = [self.support(model), *known, *self.grown, self._always]
             pool = self._in_play(program, self.image(model.w, model.b))
-            self._work_on(np.unique(np.concatenate((pool, *known))).astype(np.int64))
+            self._work_on(np.unique(np.concatenate((pool, *some))).astype(np.int64))
+        if program.k is None:
+            # The same supports cost something else now.
+            self._seen.clear()
+            self._hopeless.clear()
+            self._last = None
+            models = self.models([self._always, self.support(self.incumbent)])
+            self.incumbent = min(
+                (model for model in models if model is not None), key=lambda model: model.value
+            )
 
     def _in_play(self, program: Program, z: Vector) -> Index:
         """The features that a point chooses among."""
@@ -105,21 +120,22 @@ class Ladder(Improvement):
         scores = np.abs(program.matrix.scores(program.F.gradient(z)))
         return strongest(program, scores, POOL)
 
-    def _found(self) -> Model:
+    def _found(self, program: Program, point: float) -> Model:
         """The best model at this point."""
-        stop = self.deadline.late
+        stop, known = self.deadline.late, [self._known[point]] if point in self._known else []
+        self._pose(program, known)
         try:
             here = self.incumbent
             expansion = self._around(here)
             end = self._descend(expansion, self.support(here), stop)
-            supports = [] if end is None else [end]
-            if len(self.support(here)) <= LARGE:
-                supports += self.beams(expansion, [self.support(here), *self.grown], stop)
+            supports = known if end is None else [end, *known]
+            if not known and len(self.support(here)) <= LARGE:
+                supports += self.beams(expansion, [self.support(here), *self.grown], stop)[:DRAFTED]
             found = self.models(supports, self.incumbent.value)
             if any(model is not None for model in found):
                 self.improve(self.support(self.incumbent), stop)
             outside = int(np.count_nonzero(~self.fixed)) - len(self.support(self.incumbent))
-            self.restart(int(outside >= FEW), len(self.support(here)), stop)
+            self.restart(int(not known and outside >= FEW), len(self.support(here)), stop)
         except TimeUp:
             pass
         return self.incumbent

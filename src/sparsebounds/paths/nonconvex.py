@@ -67,7 +67,7 @@ class NonConvexWalk(Course):
             found.certificate,
             found.coef[found.support],
             found.intercept,
-            found.upper - float(np.sum(program.prices[found.support])),
+            found.upper - float(np.sum(program.prices[program.counted(found.support)])),
             dual=np.zeros(0),
             fixed_in=found.fixed_in,
             outliers=found.outliers,

@@ -54,13 +54,13 @@ class Row:
         model, coef, intercept = as_returned(program, found)
         certificate = Certificate.build(program, duals, leaves, model.w, model.b, lower=lower)
         support = certificate.support
-        unpriced = model.value - float(np.sum(program.prices[support]))
+        unpriced = model.value - float(np.sum(program.prices[program.counted(support)]))
         return cls(program, certificate, coef[support], intercept, unpriced, dual)
 
     @property
     def counted(self) -> int:
         """Features that count towards k, or are paid for."""
-        return int(np.count_nonzero(self.program.free[self.certificate.support]))
+        return len(self.program.counted(self.certificate.support))
 
     @property
     def w(self) -> Vector:

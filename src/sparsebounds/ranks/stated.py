@@ -48,7 +48,8 @@ def sharpened(program: Program, full: DualPoint, low: DualPoint) -> float:
     if program.ball is None or (program.l0 is not None and price is None):
         return math.nan
     gains = np.zeros(1)
-    for squares in (squares_up(low.reach), squares_up(difference_up(program, full, low))):
+    for reach in (low.reach, difference_up(program, full, low)):
+        squares = squares_up(reach, program.groups)
         base = sum_up(squares[program.always])
         gains = up(gains + prefix_gains_up(program, base, squares[program.free]))
     if program.k is not None:

@@ -267,12 +267,13 @@ class _Sweep:
         return model.value
 
     def _largest(self, w: Vector) -> Index:
-        """The support among the free features; in the k forms its k largest coefficients."""
-        free = np.flatnonzero(self.program.free & (w != 0))
-        return np.sort(free[np.argsort(-np.abs(w[free]), kind="stable")[: self.program.k]])
+        """The groups of a model that are free to choose; in the k forms its k largest."""
+        size = self.program.groups.lengths(np.abs(w))
+        free = np.flatnonzero(self.program.free & (size > 0.0))
+        return np.sort(free[np.argsort(-size[free], kind="stable")[: self.program.k]])
 
     def _counted(self, w: Vector) -> int:
-        return int(np.count_nonzero(w[self.program.free]))
+        return len(self.program.counted(np.flatnonzero(w)))
 
     def _purified(self, rank: int) -> tuple[Model | None, float]:
         """The point purified against `rank` directions, and its promise."""

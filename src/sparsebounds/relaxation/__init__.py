@@ -19,6 +19,7 @@ from sparsebounds.relaxation.region import region_at as region_at
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.rows import Effort as Effort
 from sparsebounds.relaxation.rows import Node as Node
 from sparsebounds.relaxation.rows import best_shares as best_shares
 from sparsebounds.relaxation.rows import node_penalty as node_penalty

@@ -150,7 +150,7 @@ def newton(
                 new_slopes = penalty.slopes(new.w)
                 new_value = new.value + new_slopes.value
         else:
-            length = _line_search(smooth, penalty, point, slopes, new)
+            length = _line_search(smooth, penalty, point, new)
             if length < 0.5:
                 proximal = max(100.0 * proximal, GROWN_PROXIMAL)
             if 0.0 < length < 1.0:
@@ -287,13 +287,7 @@ def _without(factor: Vector, solution: Vector, out: Mask) -> Vector:
     return moved
 
 
-def _line_search(
-    smooth: Smooth,
-    penalty: Penalty,
-    point: SmoothPoint,
-    slopes: Slopes,
-    end: SmoothPoint,
-) -> float:
+def _line_search(smooth: Smooth, penalty: Penalty, point: SmoothPoint, end: SmoothPoint) -> float:
     """The length in [0, 1] that minimises f + h on the segment, kinks of h at zeros included."""
     step, along = end.w - point.w, smooth.along(point, end)
     size = penalty.lengths(step)

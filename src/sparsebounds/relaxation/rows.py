@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -42,11 +43,15 @@ EACH = 3e5
 START = 0.7
 """Where the ascent begins: this part of the largest share that all rows may have."""
 
-FULL = 700
-"""Rows in doubt up to which the barrier's whole curvature is used, beyond them its diagonal."""
+MOST = 3e9
+"""Operations up to which the barrier's whole curvature is used, beyond them its diagonal."""
 
 SMALLER = 0.35
 """What mu falls by."""
+
+
+Effort: TypeAlias = tuple[int, float]
+"""The most steps towards the best shares, and the accuracy that ends them."""
 
 
 @dataclass(eq=False)
@@ -158,16 +163,16 @@ def best_shares(
     w: Vector,
     b: float,
     most_eta: float,
+    effort: Effort,
     *,
-    steps: int,
     goal: float = math.inf,
-    fine: float = 1e-3,
     stop: Callable[[], bool] = lambda: False,
 ) -> Node | None:
-    """A node's relaxation at nearly the best shares, in so many steps; `goal` is enough.
+    """A node's relaxation at nearly the best shares; a bound of `goal` is enough.
 
     The range of the intercept lends what it is worth, and at most `most_eta`.
     """
+    steps, fine = effort
     ascent = Ascent(bounds, state, most_eta)
     start = ascent.start()
     if start is None:
@@ -224,8 +229,10 @@ class Ascent:
         nothing = Lent(np.zeros(program.n), np.zeros(program.m))
         self.doubt = np.flatnonzero(bounds.loss(state, nothing).doubt)
         self.p = program.F.p[self.doubt]
-        size = min(len(self.doubt), FULL) + len(self.opened)
-        self.work = size**3 / 3.0 + 2.0 * len(self.live) ** 2 * (program.n + len(self.live))
+        size = len(self.doubt) + len(self.opened)
+        inner = min(self._through(size), size**3 / 3.0)
+        self.work = inner * (inner <= MOST)
+        self.work += 2.0 * len(self.live) ** 2 * (program.n + len(self.live))
         """Operations of a step, about."""
 
         self._A: Vector | None = None
@@ -279,7 +286,11 @@ class Ascent:
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
 
     def step(self, factor: Vector, x: Vector, pull: Vector) -> Vector:
-        """The Newton step of the barrier with a linear term of slope `pull`."""
+        """The Newton step of the barrier with a linear term of slope `pull`.
+
+        With v = L^-1 a for row a, L the factor, times 1/(1 - theta), and L^-1 e_j for feature j,
+        the barrier's curvature is (v_i.v_j)^2 off its diagonal: the products of all v_i v_i^T.
+        """
         count, opened = len(self.doubt), self.opened
         open_ = 1.0 / (1.0 - x[:count])
         if self._A is None:
@@ -287,26 +298,37 @@ class Ascent:
             if self.bounds.program.fit_intercept:
                 A = np.vstack((A, np.ones(count)))
             self._A = A * np.sqrt(self.p)
-        lower = lapack.dpotri(factor, lower=1)[0] if len(factor) else factor
-        inverse = np.tril(lower) + np.tril(lower, -1).T
-        through = inverse @ self._A
-        own = np.concatenate(
-            (
-                open_ + np.einsum("ij,ij->j", self._A, through) * open_**2,
-                np.diagonal(inverse)[opened],
-            )
-        )
+        inverse = np.tril(lapack.dtrtri(factor, lower=1)[0]) if len(factor) else factor
+        v = np.hstack((inverse @ (self._A * open_), inverse[:, opened]))
+        square = np.einsum("ij,ij->j", v, v)
+        own = square.copy()
+        own[:count] += open_
         slope = pull + 1.0 / x - own
-        if len(x) > FULL:
-            few: Vector = slope / (np.square(own) + 1.0 / np.square(x))
+        rest = np.square(own) + 1.0 / np.square(x)
+        if len(v) and self._through(len(x)) <= min(len(x) ** 3 / 3.0, MOST):
+            return _solved(rest - np.square(square), v, slope)
+        if len(x) ** 3 / 3.0 > MOST or not len(v):
+            few: Vector = slope / rest
             return few
-        whole = np.empty((len(x), len(x)))
-        whole[:count, :count] = (self._A.T @ through) * np.outer(open_, open_)
-        whole[count:, :count] = through[opened] * open_
-        whole[:count, count:] = whole[count:, :count].T
-        whole[count:, count:] = inverse[np.ix_(opened, opened)]
-        np.einsum("ii->i", whole)[:] = own
-        whole = np.square(whole)
-        np.einsum("ii->i", whole)[:] += 1.0 / np.square(x)
+        whole = np.square(v.T @ v)
+        np.einsum("ii->i", whole)[:] = rest
         step: Vector = lapack.dposv(whole, slope, lower=1)[1]
         return step
+
+    def _through(self, size: int) -> float:
+        """Operations of a step by the products of v v^T, whatever the number of rows."""
+        width = len(self.live) + self.bounds.program.fit_intercept
+        pairs = 0.5 * width * (width + 1.0)
+        return pairs**2 * (size + pairs / 3.0)
+
+
+def _solved(diagonal: Vector, v: Vector, slope: Vector) -> Vector:
+    """(diag + Z^T Z)^-1 slope, the columns of Z being v_i v_i^T (Woodbury)."""
+    first, second = np.tril_indices(len(v))
+    twice = np.where(first == second, 1.0, math.sqrt(2.0))[:, None]
+    Z = v[first] * v[second] * twice / np.sqrt(diagonal)
+    small, scaled = Z @ Z.T, slope / np.sqrt(diagonal)
+    np.einsum("ii->i", small)[:] += 1.0
+    solved = lapack.dposv(small, Z @ scaled, lower=1)[1]
+    step: Vector = (scaled - solved @ Z) / np.sqrt(diagonal)
+    return step

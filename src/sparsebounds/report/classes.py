@@ -201,7 +201,7 @@ def _one(name: str, part: OneClass, origin: Origin) -> Section:
     labels = [str(i) for i in range(program.m)]
     if program.feature_names is not None:
         labels = list(program.feature_names)
-    words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
+    words = bounds_sentence(program, solution.lower, solution.upper)
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
     blocks += [Text(more) for more in (said, " ".join(part.advice)) if more]

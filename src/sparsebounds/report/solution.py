@@ -120,7 +120,7 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
 
 
 def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
-    words = bounds_sentence(program, solution.lower, solution.upper, solution.rel_gap)
+    words = bounds_sentence(program, solution.lower, solution.upper)
     blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
     said = features_sentence(program, solution.fixed_in, solution.fixed_out)
     blocks += [Text(words) for words in (said, " ".join(advice)) if words]

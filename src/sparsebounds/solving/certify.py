@@ -119,7 +119,7 @@ def _nonconvex(
 
 def _broken(program: Program, w: Any) -> str:
     """Which constraint a model breaks, and what to do."""
-    counted = int(np.count_nonzero(w[program.free]))
+    counted = len(program.counted(np.flatnonzero(w)))
     if np.any(w[program.never] != 0):
         return "it uses a feature that `never` rules out"
     if np.any(w[program.positive] < 0):

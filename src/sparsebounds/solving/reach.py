@@ -41,7 +41,7 @@ def reach_sentence(program: Program, solution: Solution, time_limit: Limit = Non
     ridge = program.ridge
     where = f" ({readable(LESS * ridge, 3)})" if isinstance(ridge, float) else ""
     first = f"At a tenth of the ridge{where}"
-    lost = np.setdiff1d(free, other.support)
+    lost = np.setdiff1d(free, program.groups.whole(other.support))
     if len(lost):
         never = " in any best model" if np.isin(lost, other.fixed_out).all() else ""
         found = never or " in the best model found"

@@ -20,7 +20,7 @@ def status_words(status: str, relative: float) -> str:
     return f"proved within {percent_up(relative)}" if math.isfinite(relative) else "no bound yet"
 
 
-def bounds_sentence(program: Program, lower: float, upper: float, relative: float) -> str:
+def bounds_sentence(program: Program, lower: float, upper: float) -> str:
     """What two bounds prove, in a sentence."""
     if not math.isfinite(lower):
         return f"This model has an objective of {rounded_up(upper)}; no lower bound was proved."
