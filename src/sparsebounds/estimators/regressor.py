@@ -95,8 +95,10 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         Ask for coefficients >= 0.
     always, never : indices or names, optional
         Features in every model (not counted in k, free of l0) and in none.
-    groups : labels, lists or a mapping, optional
-        Features that are in a model together or not at all, as `solve` takes them.
+    groups : labels, lists, a mapping or "auto", optional
+        Features that are in a model together or not at all, as `solve` takes them. "auto" makes
+        groups of the columns of a data frame that scikit-learn's encoders have named; `groups_of`
+        asks an encoder for them.
     tol : float, default 1e-4
         The relative gap up to which a model is called optimal.
     exact : bool or "auto", default "auto"
