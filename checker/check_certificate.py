@@ -264,7 +264,8 @@ def own_statistics(ints, over, S, center, scale, centred):
     # About the stored center, which is rounded: that may be all the spread there is.
     spread, far = power - 2 * c * mean + c * c, len(S) * abs(mean) / (1 << 51)
     still, size = scale == 1 and spread <= (far**2 if centred else 0), root(spread)
-    near = abs(c - mean) <= max(size, abs(mean)) / 10**6 if centred else c == 0
+    at = mean if centred else 0
+    near = abs(c - at) <= max(size, abs(at)) / 10**6
     near = near and (still or abs(scale - size) <= size / 10**6)
     need(near, "the stored column means and scales are not those of the data")
 

@@ -44,7 +44,8 @@ def rows_bound(program, record, level, duals):
     need(fits and min(counts) >= 0, "a node names what is not there")
     support, values = parts("support", "<i4", counts), parts("values", "<f8", counts)
     intercept, lent = array("intercept", "<f8", points), array("lent", "<i4", points)
-    theta, shares = parts("theta", "<f4", [n] * lents), parts("shares", "<f4", [count] * lents)
+    theta, shares = array("theta", "<f4", lents * n), array("shares", "<f4", lents * count)
+    theta, shares = (list(slices(x, [len(x) // lents] * lents)) for x in (theta, shares))
     etas, middles = array("etas", "<f8", lents), array("middles", "<f8", lents)
     bounds = RowBounds(reduced, cuts, outer, eta)
     states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}

@@ -1,9 +1,9 @@
-"""Writes the outputs shown in docs/commandline.md: what its commands print now.
+"""Writes the outputs shown in docs/commandline.md and docs/walk.md: what commands print now.
 
-    python docs/transcript.py            # rewrites the page
+    python docs/transcript.py            # rewrites the pages
     python docs/transcript.py --check    # says whether it would
 
-The commands of the page run in order, in a folder of their own beside the tables of docs/data;
+The commands of a page run in order, in a folder of their own beside the tables of docs/data;
 its Python blocks run too. Blocks marked `sh` stay as they were written by hand. Times and the
 last digits of numbers become `...`, which tests/test_docs.py, where the same commands run again,
 takes for anything.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "commandline.md"
+PAGES = (HERE / "commandline.md", HERE / "walk.md")
 SHOWN = 7
 """Characters of a number that are shown, of those that have more."""
 
@@ -39,7 +39,8 @@ def masked(text: str) -> str:
 
     def shortened(number: re.Match[str]) -> str:
         digits = number[0]
-        return digits if len(digits) < SHOWN else digits[: min(len(digits) - 3, SHOWN)] + "..."
+        kept = digits[: min(len(digits) - 3, SHOWN)].rstrip(".")
+        return digits if len(digits) < SHOWN else f"{kept}..."
 
     lines = []
     for line in TINY.sub(r"\1...", text).strip("\n").splitlines():
@@ -65,7 +66,7 @@ def rendered(page: str, folder: Path) -> str:
     for block in list(blocks(page)):
         if block.language == "python":
             os.chdir(work)
-            exec(compile(block.text, str(PAGE), "exec"), namespace)
+            exec(compile(block.text, "page", "exec"), namespace)
             os.chdir(before)
         for command in commands(block) if block.language == "console" else []:
             done = subprocess.run(
@@ -87,13 +88,15 @@ def rendered(page: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Rewrite the page, or with --check say whether it is as it should be."""
-    page = PAGE.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        now = rendered(page, Path(folder))
-    if "--check" in sys.argv:
-        sys.exit(0 if now == page else f"{PAGE} is not what its commands print: run {sys.argv[0]}")
-    PAGE.write_text(now, encoding="utf-8")
+    """Rewrite the pages, or with --check say whether they are as they should be."""
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            now = rendered(page, Path(folder))
+        if "--check" not in sys.argv:
+            path.write_text(now, encoding="utf-8")
+        elif now != page:
+            sys.exit(f"{path} is not what its commands print: run {sys.argv[0]}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from benchmarks.common.bars import Verdict, predicted, under
 from benchmarks.common.command import finish, parser_of
 from benchmarks.common.memory import Watch
 from benchmarks.common.page import Page, caption_of
-from benchmarks.common.timing import timed
+from benchmarks.common.timing import WALL, timed
 from sparsebounds.matrices.dask import DaskMatrix
 from sparsebounds.program import Program
 from sparsebounds.solving.solve import solve_program
@@ -131,13 +131,13 @@ def measure(
     with Watch(resident, 0.05) as memory:
         one = (1,) * X.numblocks[0], (1,) * X.numblocks[1]
         corners = X.map_blocks(corner, chunks=one, dtype=np.float32)
-        pass_of("one pass, chunks made", timed(corners.compute)[0])
+        pass_of("one pass, chunks made", timed(corners.compute, WALL)[0])
         y = response(X)
-        scoring = timed(lambda: DaskMatrix(X).scores(y))[0]
+        scoring = timed(lambda: DaskMatrix(X).scores(y), WALL)[0]
         pass_of("one pass, scores", scoring)
-        first, program = timed(lambda: Program(X, y, k=K, ridge=ridge))
+        first, program = timed(lambda: Program(X, y, k=K, ridge=ridge), WALL)
         pass_of("first pass, norms and checksums", first)
-        seconds, found = timed(lambda: solve_program(program))
+        seconds, found = timed(lambda: solve_program(program), WALL)
         passes = program.matrix.passes
         times["solution"] = total = first + seconds
         expected = first + (passes - 1.0) * scoring
@@ -149,7 +149,7 @@ def measure(
             ("cost model", f"{expected:.1f} s, {total / expected:.2f} of it measured"),
         ]
         if verify:
-            checking, verdict = timed(lambda: found.certificate.verify(X, y))
+            checking, verdict = timed(lambda: found.certificate.verify(X, y), WALL)
             rows.append(("verified", f"{bool(verdict)}, {checking:.1f} s"))
     peak = memory.peak / (1 << 30)
     rows.append(("peak memory", f"{peak:.2f} GiB"))

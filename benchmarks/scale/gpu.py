@@ -30,7 +30,7 @@ from benchmarks.common.bars import Verdict, under
 from benchmarks.common.command import finish, parser_of, say
 from benchmarks.common.page import Page, caption_of, three
 from benchmarks.common.problems import CURVATURE
-from benchmarks.common.timing import best_run, timed
+from benchmarks.common.timing import WALL, best_run, timed
 from benchmarks.scale.device import NONZEROS, PLANTED, Device, correlated, labels, responses
 from sparsebounds import Program, __version__, relax, solve
 
@@ -66,10 +66,10 @@ def measure(
     device.peak()
     product = device.seconds(lambda: X.T @ a)
     asked: dict[str, Any] = {"ridge": ridge, "loss": loss, "groups": groups, **sizes}
-    setup, program = timed(lambda: Program(X, y, **asked))
+    setup, program = timed(lambda: Program(X, y, **asked), WALL)
     full = device.seconds(lambda: program.matrix.scores(host))
-    relax_seconds, relaxed = best_run(lambda: relax(program, TOL), 5)
-    solve_seconds, found = best_run(lambda: solve(X, y, **asked), 3)
+    relax_seconds, relaxed = best_run(lambda: relax(program, TOL), 5, WALL)
+    solve_seconds, found = best_run(lambda: solve(X, y, **asked), 3, WALL)
     return {
         "problem": f"{loss}, {form}",
         "product": product,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sparsebounds.estimators import SparseRegressor as SparseRegressor
     from sparsebounds.estimators import SparseRegressorCV as SparseRegressorCV
     from sparsebounds.estimators import SparseSelector as SparseSelector
+    from sparsebounds.estimators import groups_of as groups_of
     from sparsebounds.exact import NearOptimal as NearOptimal
     from sparsebounds.exact import near_optimal as near_optimal
     from sparsebounds.matrices import open_matrix as open_matrix
@@ -68,7 +69,7 @@ _HOME: dict[str, str] = {
         "paths": "Path path",
         "ranks": "RankBounds rank_bounds",
         "estimators": "SparseClassifier SparseClassifierCV SparseRegressor SparseRegressorCV "
-        "SparseSelector",
+        "SparseSelector groups_of",
         "exact": "NearOptimal near_optimal",
         "matrices": "open_matrix progress",
     }.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy.optimize import minimize
 from tests.checker.schema import ROOT
 from tests.truncated import candidates
 
+from sparsebounds._support.level import level_of
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate, CertificateError
 from sparsebounds.certificates.codec import _checksum, decode
@@ -27,9 +29,10 @@ known: dict[tuple[int, str], float] = {}
 
 def program_of(certificate: Certificate, data: dict[str, Any]) -> Program:
     """The problem that a certificate states."""
-    problem = certificate.problem
+    problem, given = certificate.problem, {"sample_weight": None, "offset": None} | data
+    if problem.level:  # that of the data is subtracted without rounding
+        problem = replace(problem, level=level_of(given["y"], given["offset"]))
     loss = (REGISTRY | NONCONVEX)[problem.loss](**problem.loss_parameters)
-    given = {"sample_weight": None, "offset": None} | data
     return problem.program(**given, m=data["X"].shape[1], loss=loss)
 
 

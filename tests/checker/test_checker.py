@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,6 +190,21 @@ def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:
     assert told["true, true"] > 0.1 * MUTATIONS
     assert told["adapted, true"] > 0.1 * MUTATIONS
     assert told["differ"] <= 0.03 * MUTATIONS
+
+
+@pytest.mark.parametrize("name", ["rows", "tree"])
+def test_counts_that_are_stated_allocate_nothing(
+    name: str, check: Check, cases: dict[str, Case]
+) -> None:
+    data, certificate = cases[name]
+    document = json.loads(encode(certificate))
+    counts = [key for key, value in document[name].items() if isinstance(value, int)]
+    tracemalloc.start()
+    for key in counts:
+        forged = document | {name: document[name] | {key: 2**23}}
+        assert check(forged | {"sha256": _checksum(forged)}, data).startswith("Refused")
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
 
 
 def test_it_runs_where_the_package_cannot_be_imported(

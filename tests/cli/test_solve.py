@@ -116,8 +116,8 @@ def test_defaults_are_those_of_the_estimators(invoke: Invoke, numbers: Path) -> 
 def test_a_proof_about_features_says_what_it_depends_on(invoke: Invoke, numbers: Path) -> None:
     options = ("--target", "score", "-k", 2, "--ridge", 0.1)
     text = said(invoke("solve", numbers, *options))
-    assert "That is for k=2, ridge=0.1 and these 6 columns; others may ask for others." in text
-    assert "At a tenth of the ridge (0.01) " in text
+    assert "That holds for k=2, ridge=0.1 and these 6 columns, and may not for others." in text
+    assert "At a tenth of the ridge (0.01) 'age' and 'dose' are in " in text
     # The exact column needs a coefficient of 3.3, which only a small ridge allows.
     rng = np.random.default_rng(1)
     strong, noise = rng.normal(size=(2, 80))

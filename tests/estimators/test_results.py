@@ -204,6 +204,13 @@ def test_text_and_gaps_are_named_with_their_columns(table: Any, kind: str) -> No
     assert np.count_nonzero(piped[-1].coef_) == 2
 
 
+def test_a_response_of_text_needs_a_classifier() -> None:
+    labels = ["low", "high", "low", "high"]
+    for y in (labels, np.array(labels), np.array(labels, object), pd.Series(labels)):
+        with pytest.raises(InputError, match=r"y holds text \('low'\), .* take SparseClassifier"):
+            sb.SparseRegressor(2).fit(np.eye(4), y)
+
+
 def test_infinity_many_columns_and_other_mistakes(table: Any) -> None:
     X, y = table
     endless = X.copy()

@@ -14,12 +14,9 @@ from tests.cases import LONG
 import sparsebounds as sb
 from sparsebounds._support.checkpoint import CHECKSUM
 from sparsebounds._support.errors import InputError
-from sparsebounds.bounds import bound_at, dual_point_at, dual_points_at, repair
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact import SearchProgress
-from sparsebounds.losses import REGISTRY
 from sparsebounds.paths import PathProgress, path_of
-from sparsebounds.paths.shared import BITS, coarse
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import Progress
 from sparsebounds.testing import brute_force, random_program
@@ -376,32 +373,6 @@ def test_a_weakened_bound_is_true(name: str, tmp_path: Path) -> None:
         path = walked(options, checkpoint=file)
         assert np.all(path.lower >= 0.0)
         assert all(verdict.ok for verdict in path.verify(DATA.X, response(options)))
-
-
-# What it stands on.
-
-
-@pytest.mark.parametrize("loss", sorted(REGISTRY))
-def test_dual_points_scored_together(loss: str) -> None:
-    for seed in range(3):
-        program = random_program(seed, loss=loss, fit_intercept=bool(seed % 2))
-        rng = np.random.default_rng(seed)
-        t = np.stack([repair(program, rng.normal(size=program.n)) for _ in range(4)])
-        for row, point in zip(t, dual_points_at(program, t), strict=True):
-            alone = dual_point_at(program, row)
-            slack = 1e-12 * max(abs(program.null), abs(alone.conjugate))
-            assert abs(bound_at(program, point) - bound_at(program, alone)) <= slack
-            assert np.all(np.abs(point.scores - alone.scores) <= point.radius + alone.radius)
-
-
-def test_coarse_bounds_are_below_and_close() -> None:
-    program = Program(DATA.X, DATA.y, k=2, ridge=0.1)
-    for lower in [-program.null, 0.0, 1e-20, -1e-20, 0.3 * program.null, 1e9, -np.inf]:
-        rounded = coarse(program, lower)
-        assert rounded <= lower
-        assert coarse(program, rounded) == rounded
-        if np.isfinite(lower):
-            assert lower - rounded <= 2.0 ** (1 - BITS) * max(abs(lower), program.null)
 
 
 def test_links_stay_links(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,7 @@ WRITINGS: dict[str, tuple[bytes, str]] = {
     "spaces.csv": (PLAIN.replace(",", " , ").encode(), ""),
     "plus.csv": (PLAIN.replace("1.5", "+1.5").encode(), ""),
     "quotes.csv": (PLAIN.replace("name", '"name"').replace("b", '"b"').encode(), ""),
+    "apostrophes.csv": (re.sub(r"([a-z]{3,}|[ab](?=\n))", r"'\1'", PLAIN).encode(), ""),
     "end commas.csv": (PLAIN.replace("\n", ",\n").encode(), ""),
     "semicolons.csv": (separated(";").encode(), ""),
     "bars.txt": (separated("|").encode(), ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.estimators._criteria import ends
 from sparsebounds.estimators._cv import FACTORS
+from sparsebounds.estimators._grouping import groups_of
 from sparsebounds.estimators.classifier import SparseClassifier
 from sparsebounds.estimators.classifier_cv import SparseClassifierCV
 from sparsebounds.estimators.regressor import SparseRegressor
@@ -18,4 +19,5 @@ __all__ = [
     "SparseRegressorCV",
     "SparseSelector",
     "ends",
+    "groups_of",
 ]

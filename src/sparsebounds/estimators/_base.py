@@ -19,6 +19,7 @@ from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import DEFAULTS
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
+from sparsebounds.estimators._grouping import named_groups
 from sparsebounds.estimators._input import columns_named
 from sparsebounds.estimators._summary import Summary, spread_of, titled
 from sparsebounds.losses import Loss, get_loss
@@ -69,7 +70,7 @@ class LinearEstimator(BaseEstimator):
             if X.shape[0] < 2:
                 raise InputError(f"X has {X.shape[0]} sample (row); fitting takes 2 or more.")
             return X, check.response_labels(column_or_1d(response(y), warn=True), X.shape[0])
-        with columns_named(X, self):
+        with columns_named(X, self, y):
             X, y = validate_data(
                 self,
                 X,
@@ -81,10 +82,18 @@ class LinearEstimator(BaseEstimator):
             )
         return X, y
 
+    def _find_groups(self, X: Any) -> None:
+        """The groups of the columns of X, which is checked."""
+        self._groups = self.groups
+        if isinstance(self.groups, str) and self.groups == "auto":
+            names = None if stays(X) else getattr(self, "feature_names_in_", None)
+            self._groups = named_groups(X, names)
+
     def _problem(self, loss: Loss) -> dict[str, Any]:
         """The arguments of `solve` and `path` that are parameters here."""
         names = ("ball", "fit_intercept", "standardize", "positive", "always", "never", "groups")
         given = {name: getattr(self, name) for name in (*names, "tol")}
+        given["groups"] = self._groups
         return given | {"loss": loss, "feature_names": getattr(self, "feature_names_in_", None)}
 
     def _linear(self, X: Any) -> Any:
@@ -199,6 +208,7 @@ class SparseEstimator(LinearEstimator):
         """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
+        self._find_groups(X)
         weights, keep = check.sample_weights(sample_weight, X.shape[0])
         y = y if keep is None else y[keep]
         if stays(X):

@@ -88,6 +88,7 @@ class SparseCV(LinearEstimator):
         """
         loss = self._chosen_loss()
         X, y = self._checked(X, y)
+        self._find_groups(X)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
         coded, weights = self._coded(y, weights)
         paths, points = self._search(X, y, weights, loss, coded, groups)

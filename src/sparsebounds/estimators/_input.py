@@ -15,12 +15,15 @@ SHOWN = 3
 
 
 @contextmanager
-def columns_named(X: Any, estimator: Any) -> Iterator[None]:
-    """In place of scikit-learn's error about text, NaN or infinity in X, one that names columns."""
+def columns_named(X: Any, estimator: Any, y: Any = None) -> Iterator[None]:
+    """In place of scikit-learn's error about text, NaN or infinity in X, one that names columns.
+
+    Also about a response of text where a number is needed.
+    """
     try:
         yield
     except ValueError as error:
-        words = _mistake(X, type(estimator).__name__)
+        words = _mistake(X, type(estimator).__name__) or _text_response(y)
         if words is None:
             raise
         raise InputError(words) from error
@@ -51,6 +54,17 @@ def _mistake(X: Any, estimator: str) -> str | None:
     if infinite:
         return f"X holds infinity in {_listed(infinite)}: mend or drop these rows."
     return None
+
+
+def _text_response(y: Any) -> str | None:
+    """What to do about labels where a number is needed; None where y holds none."""
+    first = next(iter(np.ravel(y)), None) if y is not None else None
+    if not isinstance(first, str):
+        return None
+    return (
+        f"y holds text ({str(first)!r}), but numbers are predicted here: take SparseClassifier for "
+        "classes."
+    )
 
 
 def _columns(X: Any) -> Iterator[tuple[Any, str, Any]]:

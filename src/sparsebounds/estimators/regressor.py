@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsebounds._support.array import Vector
 from sparsebounds.estimators._arrays import truth
 from sparsebounds.estimators._base import SparseEstimator
+from sparsebounds.estimators._input import columns_named
 from sparsebounds.losses import Loss, Squared
 from sparsebounds.paths import CertifiedPoint
 from sparsebounds.program import Program
@@ -27,7 +28,8 @@ class RegressorPredictions(RegressorMixin):
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         X, y = super()._checked(X, y, y_numeric=True, **options)
-        return X, y.astype(np.float64, copy=False)
+        with columns_named(np.empty((0, 0)), self, y):
+            return X, y.astype(np.float64, copy=False)
 
     def _coded(self, y: Vector, weights: Vector) -> tuple[list[Vector], Vector]:
         """The response of the only problem, and the weights."""
@@ -93,8 +95,10 @@ class SparseRegressor(RegressorPredictions, SparseEstimator):
         Ask for coefficients >= 0.
     always, never : indices or names, optional
         Features in every model (not counted in k, free of l0) and in none.
-    groups : labels, lists or a mapping, optional
-        Features that are in a model together or not at all, as `solve` takes them.
+    groups : labels, lists, a mapping or "auto", optional
+        Features that are in a model together or not at all, as `solve` takes them. "auto" makes
+        groups of the columns of a data frame that scikit-learn's encoders have named; `groups_of`
+        asks an encoder for them.
     tol : float, default 1e-4
         The relative gap up to which a model is called optimal.
     exact : bool or "auto", default "auto"

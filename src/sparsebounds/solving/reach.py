@@ -43,23 +43,19 @@ def reach_sentence(program: Program, solution: Solution, time_limit: Limit = Non
     first = f"At a tenth of the ridge{where}"
     lost = np.setdiff1d(free, program.groups.whole(other.support))
     if len(lost):
-        never = " in any best model" if np.isin(lost, other.fixed_out).all() else ""
-        found = never or " in the best model found"
-        return f"{first} {_named(program, lost)} {'is' if len(lost) == 1 else 'are'} not{found}."
+        never = np.isin(lost, other.fixed_out).all()
+        return f"{first} {_named(program, lost)} not in {'any' if never else 'the'} best model" + (
+            "." if never else " found."
+        )
     if np.isin(free, other.fixed_in).all():
-        return f"{first} the same is proved of {'it' if len(free) == 1 else 'them'}."
-    one = len(free) == 1
-    return f"{first} {'it is' if one else 'they are'} in the best model found, which is no proof."
+        return f"{first} {_named(program, free)} in every best model too."
+    return f"{first} {_named(program, free)} in the best model found, which is no proof."
 
 
 def _named(program: Program, features: Index) -> str:
-    """Features by name; groups, where they are in groups."""
-    units = [
-        repr(one) if isinstance(one, str) else f"feature {one}" for one in _units(program, features)
-    ]
-    more = len(units) - NAMED
-    return ", ".join(units[:NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _units(program: Program, features: Index) -> tuple[str | int, ...]:
-    return program.problem.groups_of(features, program.feature_names)
+    """Features by name, or groups where they are in groups, and the verb."""
+    units = program.problem.groups_of(features, program.feature_names)
+    names = [repr(one) if isinstance(one, str) else f"feature {one}" for one in units[:NAMED]]
+    names += [f"{len(units) - NAMED} more"] * (len(units) > NAMED)
+    said = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{said} {'is' if len(units) == 1 else 'are'}"

@@ -39,7 +39,7 @@ def features_sentence(program: Program, fixed_in: Index, fixed_out: Index) -> st
     if not clauses:
         return ""
     what = f"Proved: of the {program.units} {_unit(program)}s, {' and '.join(clauses)}."
-    return f"{what} That is for {depends(program.problem, program.m)}; others may ask for others."
+    return f"{what} That holds for {depends(program.problem, program.m)}, and may not for others."
 
 
 def depends(problem: Problem, m: int) -> str:

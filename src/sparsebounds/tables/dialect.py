@@ -3,6 +3,7 @@
 encoding    by the byte order mark; else UTF-8; else Windows-1252, which holds Latin-1's letters
 separator   of `,` `;` tab and `|` the one that splits the first rows most evenly, and of several
             such the one that makes most columns
+quotes      " or, where all names of the header stand between apostrophes, these
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ class Dialect:
     plain: bool
     """Whether its bytes can be read as they are: UTF-8 with line feeds."""
 
+    quote: str = '"'
+    """The quotation mark."""
+
 
 def sniff(path: Path) -> Dialect:
     """The dialect of a text file, from its first rows; InputError where it is no text table."""
@@ -65,13 +69,15 @@ def sniff(path: Path) -> Dialect:
         lines = lines[:-1] or lines  # the last one may be cut
     separator = _separator(lines, "\t" if ".tsv" in path.suffixes else ",")
     try:
-        header = tuple(name.strip() for name in next(csv.reader(lines, delimiter=separator)))
+        quote, header = '"', _names(lines, separator, '"')
+        if all(len(name) > 2 and name[0] == name[-1] == "'" for name in header):
+            quote, header = "'", _names(lines, separator, "'")
     except csv.Error as error:
         raise InputError(f"{path} cannot be read as CSV: {error}.") from error
     _check_header(path, header)
     # Old programs ended lines with a carriage return alone.
     plain = encoding == "utf-8-sig" and "\r" not in text.replace("\r\n", "")
-    return Dialect(separator, encoding, header, plain)
+    return Dialect(separator, encoding, header, plain, quote)
 
 
 def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
@@ -82,7 +88,9 @@ def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
     wanted = len(dialect.header)
     with opened(path) as stream:
         text = io.TextIOWrapper(stream, dialect.encoding, errors="replace", newline="")
-        reader = csv.reader(text, delimiter=dialect.separator, strict=strict)
+        reader = csv.reader(
+            text, delimiter=dialect.separator, quotechar=dialect.quote, strict=strict
+        )
         try:
             for row in reader:
                 if row and len(row) != wanted:
@@ -91,6 +99,11 @@ def uneven_row(path: Path, dialect: Dialect, *, strict: bool) -> str:
         except csv.Error as error:
             return f"its quotation marks do not match ({error})"
     return ""
+
+
+def _names(lines: list[str], separator: str, quote: str) -> tuple[str, ...]:
+    row = next(csv.reader(lines, delimiter=separator, quotechar=quote))
+    return tuple(name.strip() for name in row)
 
 
 def _encoding(sample: bytes) -> str:

@@ -7,6 +7,7 @@ separator is not a comma, numbers with a decimal comma; and True and False.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 from sparsebounds._support.errors import InputError
@@ -32,7 +33,7 @@ def read_text(path: Path) -> tuple[pl.DataFrame, list[str]]:
     try:
         frame = _polars(path, dialect)
     except UnicodeDecodeError:
-        dialect = Dialect(dialect.separator, "cp1252", dialect.header, plain=False)
+        dialect = replace(dialect, encoding="cp1252", plain=False)
         frame = _polars(path, dialect)
     if dialect.encoding == "cp1252":
         notes.append(f"{path} is not UTF-8; it was read as Windows-1252 (Latin-1).")
@@ -54,6 +55,7 @@ def _polars(path: Path, dialect: Dialect, *, decimal_comma: bool = False) -> pl.
         return pl.read_csv(
             path if plain else io.BytesIO(_as_utf8(path, dialect)),
             separator=dialect.separator,
+            quote_char=dialect.quote,
             null_values=MISSING,
             infer_schema_length=rows,
             decimal_comma=decimal_comma,
