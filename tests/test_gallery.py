@@ -106,6 +106,7 @@ def test_the_form(script: Path) -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
 def test_the_script_runs_and_its_claim_holds(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(script.parent)  # as the site does
+    plt.close("all")
     left = runpy.run_path(str(script))
     assert CLAIMS[name_of(script)](left)
     (number,) = plt.get_fignums()

@@ -179,11 +179,15 @@ def best_shares(
         return None
     x = start
     node = best = ascent.relaxed(x, w, b)
+    work = node.work
+    if not len(ascent.doubt):
+        # There is nothing to pay for.
+        plain = relaxed_node(bounds, state, w, b, ascent.nothing)
+        best, work = max(node, plain, key=lambda one: one.lower), work + plain.work
     found = ascent.barrier(x)
     if not len(x) or found is None:
-        return node
+        return replace(best, work=work)
     height, factor = found
-    work = node.work
     slope = ascent.slope(node, x)
     mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
     for _ in range(steps):
@@ -226,8 +230,8 @@ class Ascent:
         self.opened = np.flatnonzero(state[self.live] == 0)
         """Places among the live features."""
 
-        nothing = Lent(np.zeros(program.n), np.zeros(program.m))
-        self.doubt = np.flatnonzero(bounds.loss(state, nothing).doubt)
+        self.nothing = Lent(np.zeros(program.n), np.zeros(program.m))
+        self.doubt = np.flatnonzero(bounds.loss(state, self.nothing).doubt)
         self.p = program.F.p[self.doubt]
         size = len(self.doubt) + len(self.opened)
         inner = min(self._through(size), size**3 / 3.0)
