@@ -7,5 +7,5 @@ penalty, or size, by five folds or as its authors advise. All see standardized c
 
 A method is as good as the best where its mean score is within one standard error of the best mean:
 the standard deviation of the best method's four scores over 2. Our settings were chosen on splits
-with the seeds 101 and 102, and frozen before `SEED` was drawn.
+of the same tables with the seeds 101 to 105, and frozen before `SEED` was drawn.
 """

@@ -17,7 +17,7 @@ import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import objective_up
 from sparsebounds.fitting.refit import local_refit
-from sparsebounds.losses import NONCONVEX, NonConvexLoss, Tukey
+from sparsebounds.losses import NONCONVEX, NonConvexLoss, Truncated, Tukey
 from sparsebounds.relaxation import RelaxationWarning
 
 LOSSES = sorted(NONCONVEX)
@@ -284,3 +284,13 @@ def test_a_verdict_names_its_problem() -> None:
     for options in ({"loss": "tukey"}, {"loss": Tukey(50.0)}, {"loss": "tukey", "never": [1]}):
         said.add(sb.Program(X, y, k=1, ridge=0.1, **options).describe())
     assert len(said) == 3
+
+
+def test_an_exact_search_that_leaves_a_gap_says_why() -> None:
+    rng = np.random.default_rng(10)
+    X, y = rng.standard_normal((6, 1)), 3.0 * rng.standard_normal(6)
+    how = {"loss": Truncated(1.0), "fit_intercept": True, "exact": True}
+    for k, reason in ((0, "was not begun"), (1, "is done, but its bounds come no closer")):
+        solution = sb.solve(X, y, k=k, ball=0.2, **how)
+        assert solution.status == "bounded"
+        assert f"The search over rows {reason}" in solution.message

@@ -222,6 +222,11 @@ def solve_nonconvex(
     searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
     if rows is not None and searched and rows.open:
         unfinished = f" The search stopped with {len(rows.open)} nodes open of {rows.nodes}."
+    elif exact is True and wide_gap(program, certificate, tol):
+        done = "was not begun: it has no bounds for this problem, or no time was left"
+        if searched:
+            done = "is done, but its bounds come no closer"
+        unfinished = f" The search over rows {done}."
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
     )
