@@ -3,7 +3,7 @@
 import math
 from operator import mul
 
-from exact_numbers import INF, Q, exact, need, root
+from exact_numbers import INF, Q, exact, need, root, short
 
 
 class Point:
@@ -211,14 +211,21 @@ class Gains:
 
 
 def multiplier(program, point, state):
-    """Nearly the best multiplier of the ball, found in floats: any positive one is valid."""
-    q = [float(x) for x in program.gathered(point.squares)]
-    prices = [float(x) for x in program.price]
-    base, ball = sum(x for x, s in zip(q, state) if s > 0), float(program.ball)
-    eta = math.sqrt(base / ball)
-    opened = [j for j in program.heads if state[j] == 0 and q[j] > 0]
-    ratio = {j: q[j] / prices[j] if prices[j] else INF for j in opened}
-    for j in sorted(opened, key=lambda j: (ratio[j], q[j]), reverse=True)[: program.k]:
-        base += q[j]
-        eta = max(eta, min(math.sqrt(base / ball), ratio[j] / 2))
-    return Q(eta or 2.0**-1000)
+    """The best multiplier of the ball, or a little more: any positive one is valid.
+
+    At q / (2 price) a feature starts to gain, and steeply where it is smaller: these are exact.
+    """
+    q, price, ball = program.gathered(point.squares), program.price, program.ball
+    opened = [j for j in program.heads if state[j] == 0 and q[j]]
+    base = sum((x for x, s in zip(q, state) if s > 0), Q(0))
+    base += sum(q[j] for j in opened if not price[j])
+    eta = root(base / ball) if base else Q(0)
+    starts = sorted(((q[j] / (2 * price[j]), q[j]) for j in opened if price[j]), reverse=True)
+    for start, x in starts:  # these fall, and the multiplier that the features ask for grows
+        base += x
+        asked = root(base / ball)
+        if asked >= start:
+            eta = max(eta, start)
+            break
+        eta = asked
+    return short(eta, up=True) if eta else Q(2) ** -1000

@@ -101,6 +101,30 @@ def test_every_storage_proves_the_claims(kind: str, tmp_path: Path) -> None:
     assert trees > 0 or kind == "far"
 
 
+def test_every_storage_has_the_scales_of_every_other(tmp_path: Path) -> None:
+    """Means of 1e14 are rounded to 1/64, in every order otherwise; the scale is 1/2."""
+    unlike = 0.0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(12, 3)), rng.normal(size=12)
+        X[:, 1] = 1e14 + rng.integers(0, 2, 12)
+        made_on, scales = list(storages(X, tmp_path)), []
+        for X_ in made_on:
+            program = sb.Program(X_, y, k=1, ridge=0.1, fit_intercept=True, standardize=True)
+            t = dual_point(program, program.F.gradient(np.zeros(12))).t
+            certificate = Certificate.build(program, [t], [Leaf(Node(), 0)], np.zeros(3))
+            assert all(certificate.verify(other, y).ok for other in made_on)
+            center, scale = certificate.problem.standardize
+            scales.append(scale)
+            for factor in (1.0 - 1e-5, 1.0 + 1e-5, 1e-9):
+                other = (center, scale * [1.0, factor, 1.0])
+                problem = dataclasses.replace(certificate.problem, standardize=other)
+                forged = dataclasses.replace(certificate, problem=problem)
+                assert "means and scales" in forged.verify(X, y).message
+        unlike = max(unlike, float(np.max(np.ptp(scales, axis=0))))
+    assert unlike > 1e-6
+
+
 def test_a_null_objective_far_above_the_optimum() -> None:
     """Null 6e11, optimum 0.006: what is allowed is relative to neither."""
     rng = np.random.default_rng(0)

@@ -13,7 +13,9 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -164,6 +166,33 @@ def test_certificates_of_version_0_1(name: str, check: Check) -> None:
     if shifts:
         false = document | {"lower": document["upper"] * 1.0001}
         assert check(false | {"sha256": _checksum(false)}, data)
+
+
+def gain_at(eta: Fraction, q: Any, price: Any, state: Any, ball: Fraction) -> Fraction:
+    """What a bound loses at a multiplier: to features in (1), and to open ones (0) that gain."""
+    gains = [x / (2 * eta) - l0 for x, l0 in zip(q, price, strict=True)]
+    taken = (g if s else max(g, 0) for g, s in zip(gains, state, strict=True) if s >= 0)
+    return sum(taken, eta * ball / 2)
+
+
+def test_multipliers_of_a_ball_are_the_best(checker: Any) -> None:
+    """Also where they are q / (2 price), below which the bound falls steeply."""
+    from programs import multiplier
+
+    rng, at_a_start = np.random.default_rng(4), 0
+    for _ in range(60):
+        q, price = ([Fraction(x) for x in rng.uniform(size=4)] for _ in range(2))
+        state = [*rng.choice([-1, 0, 0, 0, 1], 3).tolist(), 0]
+        ball, price[0] = Fraction(10.0 ** rng.uniform(-2, 4)), price[0] * int(rng.integers(2))
+        program = SimpleNamespace(price=price, ball=ball, heads=range(4), gathered=list)
+        eta = multiplier(program, SimpleNamespace(squares=q), state)
+        starts = [x / (2 * l0) for x, l0 in zip(q, price, strict=True) if l0]
+        others = [*starts, *(eta * Fraction(2) ** i for i in range(-8, 9))]
+        others += [eta * (1 + sign * Fraction(2) ** -i) for i in range(1, 60) for sign in (-1, 1)]
+        least = min(gain_at(other, q, price, state, ball) for other in others)
+        assert gain_at(eta, q, price, state, ball) - least <= eta * ball / 2**100
+        at_a_start += any(abs(eta / start - 1) < Fraction(2) ** -100 for start in starts)
+    assert at_a_start > 5
 
 
 def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:

@@ -165,6 +165,48 @@ def test_an_independent_referee_agrees(form: Form) -> None:
     assert len(near) > 1
 
 
+@pytest.mark.parametrize("form", get_args(Form))
+def test_a_refit_that_fails_is_no_proof(monkeypatch: pytest.MonkeyPatch, form: Form) -> None:
+    """A model of zeros does not show that its support is a smaller one."""
+    failing = (0, 1)
+    program = small_program(3, "poisson", form)
+    values = every_support(program)
+    optimum = min(values.values())
+    scale = max(abs(optimum), abs(program.null))
+    eps = (values[failing] - optimum) / scale + 0.01
+
+    def refitted(part: Program, chosen: Any) -> Any:
+        return refit(part, chosen[:0] if tuple(chosen.tolist()) == failing else chosen)
+
+    monkeypatch.setattr("sparsebounds.exact.near.features_left", lambda p, *_: np.arange(p.m))
+    monkeypatch.setattr("sparsebounds.exact.enumeration.refit", refitted)
+    result = sb.near_optimal(program, eps)
+    assert failing not in result.supports
+    assert not result.complete
+    assert "not known well enough" in result.message
+    if not np.isnan(result.complete_to):
+        assert optimum + result.complete_to * scale < values[failing]
+        must = {s for s, v in values.items() if v <= optimum + result.complete_to * scale}
+        assert must <= set(result.supports)
+
+
+def test_counts_so_large_that_the_first_step_overflows() -> None:
+    program = Program(
+        [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [2e3, 1e3, 0.0], k=2, ridge=1e-3, loss="poisson"
+    )
+    result = sb.near_optimal(program, 0.1)
+    assert result.supports == ((0, 1),)
+    assert result.complete
+
+
+def test_a_column_far_from_zero_hides_no_other(rng: np.random.Generator) -> None:
+    """Its norm is far above what it moves the fit by, once it is standardized."""
+    X = rng.normal(loc=[0.0, 1e12], size=(10, 2))
+    y = X[:, 0] + (X[:, 1] - 1e12)
+    program = Program(X, y, k=2, ridge=1e-6, fit_intercept=True, standardize=True)
+    assert (0, 1) in sb.near_optimal(program, 0.01).supports
+
+
 @pytest.mark.parametrize("terms", [{"k": 2}, {"l0": 0.05}], ids=["k", "l0"])
 @pytest.mark.parametrize("size", [{"ridge": 0.01}, {"ball": 10.0}], ids=["ridge", "ball"])
 def test_twins_both_appear(rng: np.random.Generator, terms: Any, size: Any) -> None:

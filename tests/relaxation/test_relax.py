@@ -86,6 +86,23 @@ def test_agrees_with_the_conic_solver(loss: str, form: Form, kind: str) -> None:
         )
 
 
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_no_feature_at_all() -> None:
+    """k = 0 leaves the intercept; the conic program has no interior, and its solver says so."""
+    unsure = 0
+    for seed in range(3):
+        X, y = data("random", "logistic", seed)
+        program = Program(X, y, loss="logistic", k=0, ball=70.0, fit_intercept=True, positive=True)
+        found, referee = relax(program), conic_relaxation(program)
+        share = float(np.mean(y > 0))
+        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+        assert found.dual_value <= found.value == pytest.approx(entropy, rel=1e-14)
+        assert found.gap <= 1e-12
+        assert not referee.accurate or referee.value == pytest.approx(entropy, rel=1e-7)
+        unsure += not referee.accurate
+    assert unsure > 0
+
+
 @pytest.mark.parametrize(("loss", "form"), EVERY)
 def test_bounds_hold_whatever_happens(loss: str, form: Form) -> None:
     for seed in seeds(6, loss, form):

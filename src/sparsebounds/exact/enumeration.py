@@ -9,7 +9,10 @@ not reach the cutoff. A support S by itself is refitted in the program asked abo
     bound at the refit's own dual vector <= v(S) <= value of the refit,
 
 v(S) the best objective with S paid for. S is kept unless that bound reaches the cutoff, so that
-no rounding can lose it. The cutoff falls as better models turn up, so a node once closed stays so.
+no rounding can lose it. Where the refit leaves a coefficient of S at 0, S is a smaller support; but
+only a refit that its bound shows to be the best proves that. Otherwise S is `unsure`, and the list
+is complete below its bound only. The cutoff falls as better models turn up, so a node once closed
+stays so.
 """
 
 from __future__ import annotations
@@ -71,6 +74,10 @@ class Found:
     model: Model
     lower: float
 
+    def known(self, error: float) -> bool:
+        """Whether its best value is known to this."""
+        return self.model.value - self.lower <= error
+
 
 @dataclass(eq=False)
 class Enumeration(BranchAndBound):
@@ -82,9 +89,12 @@ class Enumeration(BranchAndBound):
 
     reduction: Reduction
     found: dict[tuple[int, ...], Found] = field(default_factory=dict, init=False)
+    unsure: float = field(default=np.inf, init=False)
+    """The smallest bound of the supports of which it is not known whether they are smaller ones."""
 
     def __post_init__(self) -> None:
         self.part, self.base = self.reduction.part, self.reduction.base
+        self.lengths = lengths(self.part)
         self.scale = max(abs(self.part.null), 1e-300)
 
     @property
@@ -101,9 +111,15 @@ class Enumeration(BranchAndBound):
         return min(based(self.base, min(self.closed, self.least)), self.incumbent.value)
 
     @property
+    def ended(self) -> bool:
+        """Whether no node is left to be split."""
+        return self.least >= self.cutoff
+
+    @property
     def unseen(self) -> float:
-        """No support still to be met has a smaller value; inf where none is below the cutoff."""
-        return np.inf if self.least >= self.cutoff else based(self.base, self.least)
+        """No support that is not found has a smaller value; inf where none is below the cutoff."""
+        least = np.inf if self.ended else based(self.base, self.least)
+        return least if self.unsure >= self.level else min(least, self.unsure)
 
     @property
     def aim(self) -> float:
@@ -176,19 +192,25 @@ class Enumeration(BranchAndBound):
             # The same support, refitted from elsewhere: its last digits may be better.
             model = known
         lower = max(lower, based(-self.base, self._own_bound(model, state)))
-        if self.part.ball is not None and model.value - lower > ACCURACY * self.scale:
-            # The best model and the best dual vector may belong to different points.
-            w, b = model.w[None], np.array([model.b])
+        error = ACCURACY * max(self.scale, abs(model.value))
+        # Where a coefficient is 0 the support is a smaller one, and has a node of its own.
+        whole = bool(np.all(self.part.groups.held(matters(self.lengths, model))[chosen]))
+        doubtful = self.part.ball is not None or not whole
+        if doubtful and not Found(model, based(self.base, lower)).known(error):
+            # The best model and the best dual vector may belong to different points of the ball,
+            # or the refit has failed.
+            w, b, value = model.w[None], np.array([model.b]), up(model.value - self.base)
             with np.errstate(invalid="ignore"):
-                better = self.bounder.bound(state[None], w, b, model.value, model.value)
+                better = self.bounder.bound(state[None], w, b, value, value)
             lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
         self.close(lower)
         if model.value < self.incumbent.value:
             self.incumbent = model
-        # Where a coefficient is 0 the support is a smaller one, and has a node of its own.
-        used = self.part.groups.held(matters(self.part, model))
-        if lower < self.cutoff and np.all(used[chosen]):
-            self.found[tuple(chosen.tolist())] = Found(model, based(self.base, lower))
+        one = Found(model, based(self.base, lower))
+        if lower < self.cutoff and whole:
+            self.found[tuple(chosen.tolist())] = one
+        elif lower < self.cutoff and not one.known(error):
+            self.unsure = min(self.unsure, one.lower)
 
     def _own_bound(self, model: Model, state: States) -> float:
         """The bound of a support at the dual vector of its own model."""
@@ -198,9 +220,14 @@ class Enumeration(BranchAndBound):
         return float(node_bounds(part, t, state[None]).lower[0])
 
 
-def matters(program: Program, model: Model) -> Mask:
+def lengths(program: Program) -> Vector:
+    """Root mean squares of the columns; their norms, which are rounded up, may be far above."""
+    mean, spread = program.matrix.moments(np.full(program.n, 1.0 / program.n))
+    return np.hypot(mean, np.sqrt(spread))
+
+
+def matters(lengths: Vector, model: Model) -> Mask:
     """Which coefficients are not 0, nor rounding: these move the fit by more than NOTHING of it."""
-    parts = np.abs(model.w) * program.matrix.norms
-    whole = float(np.sum(parts)) + abs(model.b) * np.sqrt(program.n)
-    above: Mask = parts > NOTHING * whole
+    parts = np.abs(model.w) * lengths
+    above: Mask = parts > NOTHING * (float(np.sum(parts)) + abs(model.b))
     return above

@@ -95,8 +95,8 @@ def near_optimal(
     Returns
     -------
     NearOptimal
-        The supports, best first. After a limit or Ctrl-C `complete` is False; `complete_to` and
-        `message` then say what is proved.
+        The supports, best first. After a limit or Ctrl-C, and where float64 leaves a value
+        unknown, `complete` is False; `complete_to` and `message` then say what is proved.
 
     Raises
     ------
@@ -242,6 +242,7 @@ class Neighbourhood:
         if self.search is not None:
             unseen, lower = max(unseen, self.search.unseen), max(lower, self.search.lower)
             best = self._whole(self.search.incumbent)
+            reason = "" if self.search.ended and len(found) <= most else reason
         complete = unseen == math.inf and len(found) <= most
         models = [self._whole(one.model) for one in found[:most]]
         if not program.free.any():
@@ -285,6 +286,11 @@ class Neighbourhood:
         known = f"it is proved that none at most {100.0 * radius:.3g}% above it is missing"
         if math.isnan(radius):
             known = "better ones than these may be missing"
+        if not reason:
+            return (
+                f"{count} of the supports {near} are listed; {known}. The values of others are not "
+                "known well enough to tell: scale the columns or raise the ridge."
+            )
         return (
             f"The search for supports {near} ended early, at {reason}. {count} are listed; "
             f"{known}. To have all, lower eps or raise the limit."

@@ -17,7 +17,7 @@ import numpy as np
 from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import RowBounds, States
-from sparsebounds.exact.enumeration import Found, NearProgress, matters
+from sparsebounds.exact.enumeration import Found, NearProgress, lengths, matters
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.rows import RowSearch
 from sparsebounds.fitting import Model
@@ -64,6 +64,7 @@ class RowEnumeration(RowSearch):
         self._here = math.inf
         level = cutoff_at(model.value)
         super().__init__(program, model, ACCURACY, eta, (), deadline, level)
+        self.lengths = lengths(self.program)
 
     @property
     def cutoff(self) -> float:
@@ -76,19 +77,37 @@ class RowEnumeration(RowSearch):
         return min(self._here, self.cutoff)
 
     @property
+    def _least(self) -> float:
+        return min((one[0] for one in self.open), default=math.inf)
+
+    @property
+    def ended(self) -> bool:
+        """Whether no node is left to be split."""
+        return self._least >= self.cutoff
+
+    @property
     def unseen(self) -> float:
-        """No support still to be met has a smaller value; inf where none is below the cutoff."""
-        least = min((one[0] for one in self.open), default=math.inf)
-        return math.inf if least >= self.cutoff else least
+        """No support that is not found has a smaller value; inf where none is below the cutoff."""
+        met = self._met(whole=False).values()
+        # Nodes are closed at ACCURACY; the other half is for the rounding of that comparison.
+        unsure = [one.lower for one in met if not one.known(2.0 * ACCURACY * abs(one.model.value))]
+        return min([math.inf if self.ended else self._least, *unsure])
 
     @property
     def found(self) -> dict[tuple[int, ...], Found]:
         """The supports met that are not proved to be above the cutoff."""
+        return self._met(whole=True)
+
+    def _met(self, *, whole: bool) -> dict[tuple[int, ...], Found]:
+        """The same, with a model that is nonzero on all of the support, or those with another.
+
+        Where a coefficient is 0 the support is a smaller one, and has a node of its own.
+        """
         listed = {}
         for support, lower in self.lowers.items():
             model = self.models.of[support]
-            # Where a coefficient is 0 the support is a smaller one, and has a node of its own.
-            if lower < self.cutoff and np.all(matters(self.program, model)[list(support)]):
+            used = bool(np.all(matters(self.lengths, model)[list(support)]))
+            if lower < self.cutoff and used == whole:
                 listed[support] = Found(model, lower)
         return listed
 

@@ -149,6 +149,13 @@ class BlockMatrix(Matrix):
         plan = _plan(_moments, weights=weights, rows=self.rows)
         for j, (_, center, squares) in self.fold(plan, _pooled, "rows"):
             mean[self.cols[j]], spread[self.cols[j]] = center, squares
+        # Far from 0, blocks round their means apart, and these spreads are about them; in a
+        # column that is constant up to that, there is no spread.
+        noise = (self.shape[0] * np.finfo(np.float64).eps * mean) ** 2
+        far = np.flatnonzero((noise < spread) & (spread < 1e7 * noise))
+        if far.size:
+            ones = np.ones((self.shape[0], 1))
+            spread[far] = self.misfits(ones, mean[None, far], weights, far)
         return mean, spread
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:

@@ -37,6 +37,9 @@ NOISE = 1e-14
 LARGE, FEW = 100, 8
 """In systems of so many coordinates, a share of 1/FEW is dropped without another factorisation."""
 
+STEEP, HALVINGS = 1e3, 60
+"""A line search halves where f rises so many times as steeply as it falls; its steps at most."""
+
 PATIENCE = 12
 """Steps without a narrower gap before Newton's method gives up."""
 
@@ -318,17 +321,19 @@ def _line_search(smooth: Smooth, penalty: Penalty, point: SmoothPoint, end: Smoo
         else:
             high, last = t, middle
     slope_low = derivative(low, _between(point.w, end.w, low), 1.0)
-    for _ in range(30):
+    for _ in range(HALVINGS):
         slope_high = derivative(high, _between(point.w, end.w, high), -1.0)
-        if slope_high <= 0.0 or not np.isfinite(slope_high):
+        if slope_high <= 0.0:
             break
-        t = low - slope_low * (high - low) / (slope_high - slope_low)
+        if slope_high <= STEEP * abs(slope_low):
+            t = low - slope_low * (high - low) / (slope_high - slope_low)
+        else:
+            # Far up an exponential, or beyond its overflow, a secant says nothing.
+            t = 0.5 * (low + high)
         slope = derivative(t, _between(point.w, end.w, t), 1.0)
         if abs(slope) <= 0.1 * min(abs(slope_low), slope_high) or slope <= 0.0:
             return t
         high = t
-    while not np.isfinite(derivative(high, _between(point.w, end.w, high), -1.0)) and high > 1e-12:
-        high *= 0.5
     return high
 
 

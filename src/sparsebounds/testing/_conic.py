@@ -31,6 +31,8 @@ class ConicSolution:
         Their weights.
     a : array
         The dual vector.
+    accurate : bool
+        Whether the solver says that it reached its tolerances.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class ConicSolution:
     w: Vector
     u: Vector
     a: Vector
+    accurate: bool = True
 
 
 def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
@@ -106,7 +109,9 @@ def conic_relaxation(program: Program, **solver_options: Any) -> ConicSolution:
     problem = cp.Problem(cp.Minimize(objective), constraints)
     tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
     problem.solve(solver=cp.CLARABEL, **(tight | solver_options))
-    return ConicSolution(float(problem.value), w.value / scale, u.value / widen, -link.dual_value)
+    accurate = problem.status == cp.OPTIMAL
+    own, weights = w.value / scale, u.value / widen
+    return ConicSolution(float(problem.value), own, weights, -link.dual_value, accurate)
 
 
 def _data_term(cp: Any, program: Program, z: Any) -> Any:
