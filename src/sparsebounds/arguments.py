@@ -72,7 +72,8 @@ TABLE: dict[str, tuple[Any, str]] = {
     "positive": (False, "Whether coefficients must be >= 0: one answer, or one per feature."),
     "always": (
         None,
-        "Features, by name or number, that are in every model: neither counted nor priced.",
+        "Features, by name or number, or groups by name, that are in every model: neither counted\n"
+        "nor priced.",
     ),
     "never": (None, "Features that are in no model."),
     "groups": (

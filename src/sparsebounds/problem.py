@@ -126,7 +126,9 @@ class Problem:
         leaders, group_names = read_groups(given["groups"], m, names)
         partition = Groups(leaders if len(leaders) else None)
         if l0 is not None:
-            l0 = check.feature_numbers("l0", _per_feature(l0, partition, 0.0), m, zero_allowed=True)
+            stated = partition.single or isinstance(given["groups"], Stated)
+            l0 = _per_column("l0", l0, partition, m, zero_allowed=True)
+            l0 = l0 if stated else _once(l0, partition)
         chosen = check.standardization(given["standardize"])
         if is_auto(ridge):
             ridge = auto_ridge(
@@ -135,16 +137,23 @@ class Problem:
         elif isinstance(ridge, str):
             raise InputTypeError(f"ridge={ridge!r} must be a number greater than 0, or 'auto'.")
         elif ridge is not None:
-            ridge = _per_feature(ridge, partition, None)
-            ridge = check.feature_numbers("ridge", ridge, m, zero_allowed=False)
+            ridge = _per_column("ridge", ridge, partition, m, zero_allowed=False)
         ball = None if ball is None else check.positive_number("ball", ball)
         positive = check.sign_mask(given["positive"], m)
-        always = partition.held(check.features("always", given["always"], m, names))
-        never = partition.held(check.features("never", given["never"], m, names))
+        always, never = (
+            partition.held(
+                check.features(
+                    name, given[name], m, names, zip(group_names, partition.heads, strict=False)
+                )
+            )
+            for name in ("always", "never")
+        )
         both = np.flatnonzero(always & never)
         if len(both):
+            what = "" if partition.single else "the group of "
             raise InputError(
-                f"always and never both hold {data.label(int(both[0]))}; keep it in one of them."
+                f"always and never both hold {what}{data.label(int(both[0]))}; "
+                "keep it in one of them."
             )
         scaled = None
         if chosen is not False:
@@ -334,13 +343,32 @@ def _fixed(value: Any) -> Any:
     return read_only(value) if isinstance(value, np.ndarray) else value
 
 
-def _per_feature(value: Any, groups: Groups, other: float | None) -> Any:
-    """One number per group as one per feature: its own for all, or `other` behind the first."""
-    if groups.single or not np.ndim(value) or len(value) != len(groups.heads):
-        return value
-    spread = np.empty(groups.size)
-    spread[groups.heads] = value
-    return np.where(groups.lead, spread, other) if other is not None else groups.spread(spread)
+def _per_column(
+    name: str, value: Any, groups: Groups, m: int, *, zero_allowed: bool
+) -> float | Vector:
+    """One number, or one per column: its group's, where there is one per group."""
+    if groups.single or np.ndim(value) == 0 or len(value) == m:
+        return check.feature_numbers(name, value, m, zero_allowed=zero_allowed)
+    spread = np.empty(m)
+    spread[groups.heads] = check.feature_numbers(
+        name, value, len(groups.heads), zero_allowed=zero_allowed, per="group"
+    )
+    return groups.spread(spread)
+
+
+def _once(prices: float | Vector, groups: Groups) -> float | Vector:
+    """Prices of groups, at their first columns; those of a group's columns must agree."""
+    if isinstance(prices, float):
+        return prices
+    other = np.flatnonzero(prices != groups.spread(prices))
+    if len(other):
+        column, first = int(other[0]), int(groups.spread(np.arange(groups.size))[other[0]])
+        raise InputError(
+            f"l0 holds {prices[first]:g} and {prices[column]:g} for columns {first} and {column}, "
+            "which are in one group and have one price; pass one number, or one per group "
+            f"({len(groups.heads)}, in the order of their first columns)."
+        )
+    return np.where(groups.lead, prices, 0.0)
 
 
 def _number(value: float | Vector | None) -> str:

@@ -372,6 +372,7 @@ class Program(Yardstick):
     def require_convex(self, what: str) -> None:
         """Refuse what is proved for convex losses only."""
         if not self.loss.convex:
+            what = what if self.groups.single else f"{what} with groups"
             raise InputError(
                 f"{what} needs a convex loss, and the {self.loss.name} loss is not convex; solve "
                 "and relax take it, and prove how far their model can be from the best."

@@ -54,7 +54,7 @@ def test_printed_bounds_are_on_the_safe_side() -> None:
 
 def test_words_without_a_bound() -> None:
     program = Program(np.eye(3), np.ones(3), k=1, ridge=0.1)
-    words = bounds_sentence(program, float("-inf"), 0.5, float("inf"))
+    words = bounds_sentence(program, float("-inf"), 0.5)
     assert words == "This model has an objective of 0.5; no lower bound was proved."
 
 

@@ -130,11 +130,13 @@ def check_callback(callback: Any) -> None:
         raise InputTypeError(f"callback={callback!r} cannot be called; pass a function, or None.")
 
 
-def feature_numbers(name: str, value: Any, m: int, *, zero_allowed: bool) -> float | Vector:
+def feature_numbers(
+    name: str, value: Any, m: int, *, zero_allowed: bool, per: str = "feature"
+) -> float | Vector:
     """A positive number, or a vector with one number per feature."""
     if np.ndim(value) == 0:
         return positive_number(name, value)
-    numbers = real_vector(name, value, m, "feature")
+    numbers = real_vector(name, value, m, per)
     if np.any(numbers < 0) or (not zero_allowed and np.any(numbers == 0)):
         least = "0 or more" if zero_allowed else "greater than 0"
         raise InputError(f"{name} holds {numbers.min():g}; every entry must be {least}.")
@@ -262,15 +264,26 @@ def feature_names(value: Any, m: int) -> tuple[str, ...]:
     return names
 
 
-def features(argument: str, chosen: Any, m: int, names: tuple[str, ...] | None) -> Mask:
-    """A mask of the chosen features, given by index or by name."""
+def features(
+    argument: str,
+    chosen: Any,
+    m: int,
+    names: tuple[str, ...] | None,
+    groups: Iterable[tuple[str, int]] = (),
+) -> Mask:
+    """A mask of the chosen features, given by index or by name.
+
+    The name of a group, where no column has it, stands for the column that comes with it.
+    """
     mask = np.zeros(m, dtype=np.bool_)
     if chosen is None:
         return mask
+    others = dict(groups)
     if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
         chosen = [chosen]
     for feature in entries(chosen):
-        mask[_feature_index(argument, feature, m, names)] = True
+        grouped = isinstance(feature, str) and feature in others and feature not in (names or ())
+        mask[others[feature] if grouped else _feature_index(argument, feature, m, names)] = True
     return mask
 
 

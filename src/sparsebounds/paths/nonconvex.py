@@ -28,7 +28,8 @@ class NonConvexWalk(Course):
     def __post_init__(self) -> None:
         if self.checkpoint is not None:
             self.program.require_convex("checkpoint")
-        if self.exact is True and not isinstance(self.program.loss, Truncated):
+        searched = isinstance(self.program.loss, Truncated) and self.program.groups.single
+        if self.exact is True and not searched:
             self.program.require_convex("exact=True")
         super().__post_init__()
         self.end = -math.inf

@@ -166,7 +166,8 @@ def solve_program(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
     if not program.loss.convex:
-        if to_the_end and (checkpoint is not None or not isinstance(program.loss, Truncated)):
+        searched = isinstance(program.loss, Truncated) and program.groups.single
+        if to_the_end and (checkpoint is not None or not searched):
             program.require_convex("exact=True" if checkpoint is None else "checkpoint")
         most_nodes = math.inf if node_limit is None else node_limit
         return solve_nonconvex(
