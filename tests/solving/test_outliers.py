@@ -39,3 +39,16 @@ def test_a_search_says_of_rows_what_its_whole_tree_proves(seed, doubt):
     assert set(rows.proved_out) <= out
     assert not set(rows.proved_in) & out
     assert len(rows.in_doubt) <= doubt
+
+
+def test_outliers_are_proved_where_no_search_was_needed_for_the_gap() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 15))
+    y = 2.0 * X[:, 0] - X[:, 4] + 0.3 * rng.standard_normal(100)
+    y[:8] += 15.0
+    how = {"k": 2, "ridge": 0.1, "loss": "truncated"}
+    assert solve(X, y, exact=False, **how).status == "optimal"
+    found = solve(X, y, exact=True, **how).outliers
+    assert found is not None
+    assert found.proved_out.tolist() == list(range(8))
+    assert len(found.in_doubt) == 0

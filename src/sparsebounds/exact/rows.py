@@ -86,7 +86,7 @@ class RowSearch:
         self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
-        self.interrupted = self.strict = False
+        self.interrupted, self.strict = False, True
         """`strict`: whether what is decided must hold for every best model."""
 
         self.rows = np.zeros(program.n, dtype=np.int8)
@@ -167,7 +167,6 @@ class RowSearch:
         """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
         self._stop = lambda: stop() or self.deadline.late()
         try:
-            self.strict = True
             for _ in range(ROUNDS):
                 if self._stop() or not self._decide():
                     break
@@ -243,7 +242,7 @@ class RowSearch:
 
     def _closes(self, node: Node) -> bool:
         """Whether a node's bound is enough."""
-        return node.lower >= self.cutoff
+        return node.lower >= self.goal
 
     def _close(self, place: int, node: Node) -> None:
         self.record.closed[place] = node

@@ -27,7 +27,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MOST_NAMES = 25
 """Features with a line of their own in the lowest panel: those in most models."""
 
-AXES = {"k": "k, the largest number of features", "l0": "l0, the price of a feature"}
+AXES = {"k": "k, features or groups at most", "l0": "l0, the price of a feature or group"}
 MEMBERS = {"support": "in the model", "fixed_in": "and proved to be in every best one"}
 """Features of a point, and what they are."""
 

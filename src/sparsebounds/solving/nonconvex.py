@@ -196,8 +196,9 @@ def solve_nonconvex(
         certificate = certificate_from(program, points, model, found.duals, convex)
         best = dual_point_at(convex, points[0].t, points[0].scores)
         screened = screen_at(convex, best, model.value)
-        rows = None
-        if wide_gap(program, certificate, tol) and not deadline.late():
+        rows, wide = None, wide_gap(program, certificate, tol)
+        # Where the gap is closed there are still outliers to be proved.
+        if (wide or (exact and isinstance(program.loss, Truncated))) and not deadline.late():
             rows = search_rows(program, model, tol, found, exact, node_limit, deadline, callback)
         if rows is not None:
             other = as_returned(program, rows.model())

@@ -273,6 +273,6 @@ def _why_unfinished(proof: Proof) -> str:
         stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
         return stopped + proof.outlook.words
     return (
-        " The search is done, but rounding leaves more of a gap than tol: rescale the columns, or "
-        "subtract a constant from the response where it is far from 0."
+        " The search is done, but rounding leaves more of a gap than tol: pass standardize=True, "
+        "or subtract constants from columns and from a response that are far from 0."
     )
