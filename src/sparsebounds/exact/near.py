@@ -79,7 +79,8 @@ def near_optimal(
         The sparse program, of a convex loss or the truncated one. Values for the latter are
         proved to 1e-6 of them.
     eps : float
-        How near, relative to the objective; 0 asks for the best supports, ties included.
+        How near, relative to the optimum or to the objective without features, whichever is larger;
+        0 asks for the best supports, ties included.
     max_supports : int, default 1000
         The search ends early at more than so many.
     tol : float, default 1e-9
