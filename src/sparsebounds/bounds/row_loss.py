@@ -81,6 +81,11 @@ class Lent:
     """Around this intercept."""
 
     @classmethod
+    def nothing(cls, rows: int, features: int) -> Lent:
+        """No row has curvature, and no feature pays for any."""
+        return cls(np.zeros(rows), np.zeros(features))
+
+    @classmethod
     def stored(cls, theta: Vector, shares: Vector, eta: float, middle: float) -> Lent:
         """In the digits that certificates have room for."""
         few, fewer = (part.astype(np.float32).astype(np.float64) for part in (theta, shares))

@@ -133,7 +133,7 @@ class RowSearch:
         w, b = self.incumbent.w, self.incumbent.b
         if len(self.bounds.switches.cuts):
             # The whole range lends next to nothing.
-            nothing = Lent(np.zeros(self.program.n), np.zeros(self.program.m))
+            nothing = Lent.nothing(self.program.n, self.program.m)
             self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
             if self.open:
                 self._divide()
@@ -226,8 +226,8 @@ class RowSearch:
             gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
             eta = min(2.0 * SPENT * gap / half**2, 1.0)
         self.nodes += 1
-        goal, most, stop = self.beyond if goal is None else goal, effort, self._stop
-        found = best_shares(self.bounds, state, w, b, eta, most, goal=goal, stop=stop)
+        goal, stop = self.beyond if goal is None else goal, self._stop
+        found = best_shares(self.bounds, state, w, b, eta, effort, goal=goal, stop=stop)
         self.work += 0.0 if found is None else found.work
         return found
 

@@ -230,7 +230,7 @@ class Ascent:
         self.opened = np.flatnonzero(state[self.live] == 0)
         """Places among the live features."""
 
-        self.nothing = Lent(np.zeros(program.n), np.zeros(program.m))
+        self.nothing = Lent.nothing(program.n, program.m)
         self.doubt = np.flatnonzero(bounds.loss(state, self.nothing).doubt)
         self.p = program.F.p[self.doubt]
         size = len(self.doubt) + len(self.opened)
