@@ -23,6 +23,9 @@ POWER = re.compile(r"([^ ]+)\^\d+")
 MADE_OF_EACH = ("OneHotEncoder", "SplineTransformer", "KBinsDiscretizer")
 """Transformers with several columns for each of theirs, in order."""
 
+SEVERAL = ("PolynomialFeatures", "ColumnTransformer", "FeatureUnion", "Pipeline")
+"""Transformers with several columns for each of theirs, in another order."""
+
 
 def groups_of(transformer: Any) -> list[str | None]:
     """The group of each column that a fitted transformer makes, for ``groups=``.
@@ -89,10 +92,6 @@ def _asked(made: Any, names: Sequence[str] | None) -> list[str | None]:
     if kind == "PolynomialFeatures":
         return _powers(made.powers_, names)
     return [None] * len(made.get_feature_names_out(names))
-
-
-SEVERAL = ("PolynomialFeatures", "ColumnTransformer", "FeatureUnion", "Pipeline")
-"""Transformers with several columns for each of theirs, in another order."""
 
 
 def _counts(made: Any, kind: str) -> list[int]:

@@ -82,7 +82,7 @@ class Blocks:
         return every[order], np.concatenate(gains)[order]
 
     def swapped(self, gone: Index, least: float, most: int) -> tuple[Index, Vector]:
-        """(leaders, gains, prices off) of groups that may enter once a group of S has left.
+        """(leaders, gains less prices) of groups that may enter once a group of S has left.
 
         Those that gain more than `least`, and the `most` best of them at least.
         """
@@ -128,15 +128,17 @@ def group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: i
         changes = model.price[leaders] - gains
         found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
     for i in np.argsort(dropped, kind="stable").tolist():
-        found = sorted(
-            (move for move in found if move.change < np.inf), key=lambda move: move.order
-        )[:most]
+        found = _best(found, most)
         last = found[-1].change if len(found) == most else np.inf
         leaders, gains = here.swapped(places[i], float(dropped[i]) - last, most)
         changes = float(dropped[i]) - gains
         found += [
             Move(int(leaving[i]), int(leaders[j]), float(changes[j])) for j in first(changes, most)
         ]
-    return sorted((move for move in found if move.change < np.inf), key=lambda move: move.order)[
-        :most
-    ]
+    return _best(found, most)
+
+
+def _best(moves: list[Move], most: int) -> list[Move]:
+    """The most promising of some moves, best first."""
+    finite = (move for move in moves if move.change < np.inf)
+    return sorted(finite, key=lambda move: move.order)[:most]
