@@ -14,11 +14,10 @@ import numpy as np
 
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.certificates import Certificate
-from sparsebounds.losses import Truncated
 from sparsebounds.paths.course import Course
 from sparsebounds.paths.rows import Row
 from sparsebounds.program import Program
-from sparsebounds.solving import Solution, solve_nonconvex
+from sparsebounds.solving import Solution, check_search, solve_nonconvex
 
 
 @dataclass(eq=False)
@@ -26,11 +25,7 @@ class NonConvexWalk(Course):
     """One path of a non-convex loss."""
 
     def __post_init__(self) -> None:
-        if self.checkpoint is not None:
-            self.program.require_convex("checkpoint")
-        searched = isinstance(self.program.loss, Truncated) and self.program.groups.single
-        if self.exact is True and not searched:
-            self.program.require_convex("exact=True")
+        check_search(self.program, self.exact, self.checkpoint)
         super().__post_init__()
         self.end = -math.inf
         """A bound at the end of the grid."""

@@ -6,6 +6,7 @@ from sparsebounds.solving.certify import certify
 from sparsebounds.solving.noise import Scale as Scale
 from sparsebounds.solving.noise import noise_scale
 from sparsebounds.solving.noise import scaled_loss as scaled_loss
+from sparsebounds.solving.nonconvex import check_search as check_search
 from sparsebounds.solving.nonconvex import solve_nonconvex as solve_nonconvex
 from sparsebounds.solving.outliers import Outliers as Outliers
 from sparsebounds.solving.proof import best_leaves as best_leaves

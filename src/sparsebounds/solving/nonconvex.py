@@ -62,6 +62,14 @@ MOST_WORK = 2e9
 """Products that the curvature of a node and its factor may take: no bound of rows beyond them."""
 
 
+def check_search(program: Program, exact: Exact, checkpoint: object) -> None:
+    """Refuse a search to the end, or a checkpoint, where a non-convex loss has none."""
+    if checkpoint is not None:
+        program.require_convex("checkpoint")
+    if exact is True and not (isinstance(program.loss, Truncated) and program.groups.single):
+        program.require_convex("exact=True")
+
+
 @dataclass(frozen=True)
 class Tightened:
     """The last convex program of a sequence of boxes, and what led there."""

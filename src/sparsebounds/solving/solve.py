@@ -42,11 +42,10 @@ from sparsebounds.exact import (
     proof_of,
 )
 from sparsebounds.fitting import Model
-from sparsebounds.losses import Truncated
 from sparsebounds.models import Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
-from sparsebounds.solving.nonconvex import solve_nonconvex
+from sparsebounds.solving.nonconvex import check_search, solve_nonconvex
 from sparsebounds.solving.proof import better_root, certificate_from, wide_gap, with_tree
 from sparsebounds.solving.solution import Solution, SolutionStats
 
@@ -166,9 +165,7 @@ def solve_program(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
     if not program.loss.convex:
-        searched = isinstance(program.loss, Truncated) and program.groups.single
-        if to_the_end and (checkpoint is not None or not searched):
-            program.require_convex("exact=True" if checkpoint is None else "checkpoint")
+        check_search(program, exact, checkpoint)
         most_nodes = math.inf if node_limit is None else node_limit
         return solve_nonconvex(
             program, tol, deadline, exact=exact, node_limit=most_nodes, callback=callback
