@@ -216,7 +216,7 @@ class Penalty(ABC):
         return np.where(self.inside, 1.0, self.groups.spread(u))
 
     def pattern(self, q: Vector, step: Vector) -> Pattern:
-        """The piece of h that a proximal step of lengths `step`, which are `even`, from q lands on."""
+        """The piece of h that a proximal step from q, of `even` lengths, lands on."""
         return self._piece(*self._landed(q, step), self.inside)
 
     def even(self, step: Vector) -> Vector:
@@ -226,8 +226,8 @@ class Penalty(ABC):
         """
         if self.groups.single:
             return step
-        least: Vector = self.groups.least(step * self.ridge)
-        return least / self.ridge
+        lengths: Vector = self.groups.least(step * self.ridge) / self.ridge
+        return lengths
 
     def _landed(self, q: Vector, step: Vector) -> tuple[Vector, Vector]:
         """(w, u): where that step lands, in directions, and its weights.
