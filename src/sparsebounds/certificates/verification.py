@@ -163,7 +163,9 @@ def verify(
 
 
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
-    count = int(np.count_nonzero(certificate.coef))
+    w = np.zeros(program.m)
+    w[certificate.support] = certificate.coef
+    count = int(np.count_nonzero(program.to_user(w, 0.0)[0]))
     return (
         f"Verified: {program.describe()}. No model has an objective below "
         f"{rounded_down(lower, 9)}; the stored model with {count} nonzero "
