@@ -153,16 +153,19 @@ class StandardizedMatrix(Matrix):
         return out
 
     def gram(self, weights: Vector) -> Vector:
-        if not self.sparse:
-            return super().gram(weights)
-        # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
-        sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
-        shift = np.outer(self.center, sums - half)
-        products: Vector = (self.base.gram(weights) - shift - shift.T) / self.scale
-        return products / self.scale[:, None]
+        if self.sparse:
+            # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
+            sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
+            shift = np.outer(self.center, sums - half)
+            products = self.base.gram(weights) - shift - shift.T
+        else:
+            # Centred before they are multiplied, and scaled after that.
+            products = self.base.comoments(weights, self.center, weights)[0]
+        scaled: Vector = products / self.scale / self.scale[:, None]
+        return scaled
 
     def centred(self, shares: Vector) -> Matrix:
-        if not self.sparse:
+        if not (self.sparse or self.tall):
             return super().centred(shares)
         return StandardizedMatrix(self.base, self.base.scores(shares), self.scale)
 
