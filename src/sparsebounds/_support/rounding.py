@@ -164,11 +164,16 @@ def exact_products(x: Vector, y: Vector) -> Vector:
     Dekker's product, by halves of 26 bits; exact unless a factor is beyond 1e300 or a product
     underflows.
     """
+    return np.concatenate(with_errors(x, y))
+
+
+def with_errors(x: Any, y: Any) -> tuple[Any, Any]:
+    """Products of floats, or arrays, and their rounding errors, as in `exact_products`."""
     product = x * y
     x_high, y_high = upper_half(x), upper_half(y)
     x_low, y_low = x - x_high, y - y_high
     error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-    return np.concatenate((product, error))
+    return product, error
 
 
 def exact_dot(x: Vector, y: Vector, *terms: float) -> float:

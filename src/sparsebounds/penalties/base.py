@@ -241,7 +241,8 @@ class Penalty(ABC):
             u = self._landing(t, shift)
         else:
             u = self.groups.spread(self._landing(self.groups.lengths(t), shift))
-        u = np.where(self.inside, 1.0, u)
+        if self.inside is not np.False_:
+            u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
             return q, u
         return q, np.where(self.positive & (q <= 0.0), 0.0, u)
@@ -290,10 +291,11 @@ class Penalty(ABC):
     """Whether one beta serves all features."""
 
     def _validate(self) -> None:
-        """Refuse a wrong ridge; a mask that is not given is False, groups are single."""
+        """Refuse a wrong ridge; a mask that is not given, or of nothing, is False."""
         check_parameter(self.ridge, "ridge", zero=False)
         for name in ("inside", "outside", "positive"):
-            if getattr(self, name) is None:
+            mask = getattr(self, name)
+            if mask is None or not mask.any():
                 object.__setattr__(self, name, np.False_)
 
 

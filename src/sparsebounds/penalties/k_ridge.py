@@ -81,6 +81,8 @@ class KRidge(Penalty):
 
     def conjugate(self, s: Vector) -> float:
         gains = self.gains(s)
+        if self.inside is np.False_:
+            return largest(gains, self.k)
         inside = np.broadcast_to(self.inside, gains.shape)
         return float(np.sum(gains[inside])) + largest(gains[~inside], self.k)
 
@@ -90,13 +92,17 @@ class KRidge(Penalty):
         return budget_eta(squares[~inside], self.k, float(np.sum(squares[inside])), ball)
 
     def _slope(self, t: Vector) -> float:
-        return slope(np.where(self.inside, 0.0, t), self.k) if self.k else math.inf
+        return slope(self._counted(t), self.k) if self.k else math.inf
+
+    def _counted(self, t: Vector) -> Vector:
+        """Lengths of the features that share the budget, 0 inside."""
+        return t if self.inside is np.False_ else np.where(self.inside, 0.0, t)
 
     def _total(self, t: Vector, beta: Any, steep: Vector) -> float:
         return 0.5 * float(np.sum(t * steep))
 
     def _landing(self, t: Vector, shift: Vector) -> Vector:
-        shares = split(np.where(self.inside, 0.0, t), shift, self.k)
+        shares = split(self._counted(t), shift, self.k)
         u = np.zeros(len(t))
         u[shares.index] = shares.u
         if np.count_nonzero(u == 1.0) >= self.k:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.rounding import exact_products
+from sparsebounds._support.rounding import with_errors
 
 _BLOCKS_PER_ELEMENT = 8
 _SMALLEST_BLOCK = 4
@@ -147,7 +147,10 @@ def split(t: Vector, d: Vector, k: int) -> Share:
 
 def _clipped(e: Vector, d: Vector, base: float, rise: float) -> Vector:
     """u = clip(t/b - d, 0, 1) at b = base + rise, where e = t - base d."""
-    return np.minimum(np.maximum((e - rise * d) / (base + rise), 0.0), 1.0)
+    u = e - rise * d
+    u /= base + rise
+    np.maximum(u, 0.0, out=u)
+    return np.minimum(u, 1.0, out=u)
 
 
 def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
@@ -173,13 +176,15 @@ def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
             rise = rise - (total - base) if base >= rise else base - (total - rise)
             base, e = total, _minus_product(t, total, d)
         u = _clipped(e, d, base, rise)
-        excess = float(np.sum(u)) - k
+        excess = float(u.sum()) - k
         if abs(excess) <= _SAME * k:
             return u, base + rise
         low, high = ((base, rise), high) if excess > 0.0 else (low, (base, rise))
         left, right = ((start - base) + more for start, more in (low, high))
-        full = int(np.count_nonzero(u == 1.0))
-        stiffness = float(np.sum(np.where((u > 0.0) & (u < 1.0), d, 0.0))) + (k - full)
+        entered, partial = u > 0.0, u < 1.0
+        full = len(u) - int(np.count_nonzero(partial))
+        partial &= entered
+        stiffness = float(d[partial].sum()) + (k - full)
         step = (base + rise) * excess / stiffness if stiffness > 0.0 else math.inf
         if rise + step == rise:
             return u, base + rise
@@ -202,5 +207,6 @@ def _middle(base: float, left: float, right: float) -> float:
 
 def _minus_product(t: Vector, b: float, d: Vector) -> Vector:
     """t - b d with the rounding error of the product recovered."""
-    product, error = np.split(exact_products(np.full(len(d), b), d), 2)
-    return (t - product) - error
+    product, error = with_errors(b, d)
+    rest: Vector = (t - product) - error
+    return rest
