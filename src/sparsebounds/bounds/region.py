@@ -30,7 +30,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.rounding import TINY, U, down, gamma, sum_up, up
@@ -195,18 +195,18 @@ def leverages(
     factor = curvature.factored(live, d, (wider + 1.0) * room)
     if factor is None:
         return None
-    inverse, failed = lapack.dtrtri(factor, lower=1)
-    if failed:
-        return None
-    solved = (np.tril(inverse) * unit) @ curvature.centred
-    size = np.sqrt(np.einsum("ij,ij->j", solved, solved))
+    # One column per row of A, in the order of LAPACK when transposed: v = L^-1 x for each.
+    scaled = curvature.centred * unit[:, None]
+    sides = {"side": 1, "trans_a": 1, "lower": 1}
+    solved = blas.dtrsm(1.0, factor, scaled.T, overwrite_b=not proof, **sides).T
+    size = _column_lengths(solved)
     if proof:
         # x = L v + r has at most the length |v| + |r| / sqrt(room), however v was found.
-        lower, scaled = np.tril(factor), curvature.centred * unit[:, None]
-        left = np.linalg.norm(scaled - lower @ solved, axis=0)
+        back = blas.dtrmm(1.0, factor, solved.T, **sides).T
+        left = _column_lengths(scaled - back)
         # Of the residual itself; of the columns, and of what they are centred by.
         slack = 4.0 * gamma(program.m + 8)
-        left += slack * (np.linalg.norm(lower) * size + np.linalg.norm(scaled, axis=0))
+        left += slack * (np.linalg.norm(factor) * size + _column_lengths(scaled))
         roundings = 8.0 + program.matrix.entry_roundings
         left += roundings * U * (unit @ (np.abs(curvature.sizes) + np.abs(curvature.centred)))
         if program.fit_intercept:
@@ -219,6 +219,11 @@ def leverages(
         size = np.sqrt(np.square(size) + (1.0 + 4.0 * gamma(program.n + 16)) / curvature.whole)
     found: Vector = size * MORE
     return found
+
+
+def _column_lengths(x: Vector) -> Vector:
+    lengths: Vector = np.sqrt(np.einsum("ij,ij->j", x, x))
+    return lengths
 
 
 def secants(loss: Loss, y: Vector, z: Vector, reach: Vector, wider: float) -> Vector:

@@ -132,7 +132,7 @@ def best_diagonal(
     room = Room.of(curvature, own, LENT)
 
     def relaxed(d: Vector) -> tuple[float, Vector, Vector]:
-        part = smooth.curbed(np.arange(program.m), d - room.lent)
+        part = smooth.curbed(slice(None), d - room.lent)
         more = penalty.with_ridge(own + d - room.lent)
         found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
         return found.dual, found.best.w, supergradient(more, found.best.w)
@@ -230,9 +230,9 @@ def _to_boundary(inverse: Vector, d: Vector) -> Vector:
 
 
 def _inverse(factor: Vector) -> Vector:
-    lower = lapack.dpotri(factor, lower=1)[0]
-    whole: Vector = np.tril(lower) + np.tril(lower, -1).T
-    return whole
+    """The inverse of a matrix with this Cholesky factor, on and below the diagonal."""
+    lower: Vector = lapack.dpotri(factor, lower=1)[0]
+    return lower
 
 
 def _barrier(factor: Vector, d: Vector) -> float:

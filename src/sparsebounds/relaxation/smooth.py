@@ -192,14 +192,17 @@ class GramPart(Smooth):
         part._mean, part._means = mean, means
         return part
 
-    def curbed(self, index: Index, diagonal: Vector) -> GramPart:
+    def curbed(self, index: Index | slice, diagonal: Vector) -> GramPart:
         """f on some of the columns, less w.diag(diagonal) w/2, which must leave it convex.
 
         It has no predictions.
         """
         part = copy.copy(self)
-        part._store, part.size = self._home.empty((0, self.program.n)), len(index)
-        part._products = self._products.ravel().take(self._places(index))
+        part._store, part.size = self._home.empty((0, self.program.n)), len(diagonal)
+        if isinstance(index, slice):
+            part._products = self.gram[index, index].copy()
+        else:
+            part._products = self._products.ravel().take(self._places(index))
         np.einsum("ii->i", part._products)[:] -= diagonal
         part._means, part._linear = self._means[index], self._linear[index]
         return part
