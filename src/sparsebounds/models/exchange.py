@@ -149,12 +149,19 @@ class Around:
         matrix = across.take(inside, axis=1)
         np.einsum("ii->i", matrix)[:] += model.ridge[inside]
         inverse = positive_inverse(matrix)
-        self._rows = np.empty((size, pool + size + 1))
+        self._rows = rows = np.empty((size, pool + size + 1))
         """M^-1 H_S., M^-1 and x, side by side: exchanges change all three in the same way."""
 
-        np.matmul(inverse, across, out=self.weights)
-        self._rows[:, pool:-1] = inverse
-        np.matmul(inverse, model.linear[inside], out=self.x)
+        self.weights = np.matmul(inverse, across, out=rows[:, :pool])
+        """B^T = M^-1 H_S., one column per feature."""
+
+        rows[:, pool:-1] = inverse
+        self.spread: Vector = rows[:, pool:-1].diagonal()
+        """The diagonal of M^-1."""
+
+        self.x = np.matmul(inverse, model.linear[inside], out=rows[:, -1])
+        """M^-1 l_S."""
+
         self.rho = model.linear - model.linear[inside] @ self.weights
         taken = np.einsum("ij,ij->j", self.weights, across)
         self._schur = model.curvature - taken
@@ -162,22 +169,6 @@ class Around:
         """s: the curvature that is left to each feature outside."""
 
         self._lost = 0.0
-
-    @property
-    def weights(self) -> Vector:
-        """B^T = M^-1 H_S., one column per feature."""
-        return self._rows[:, : len(self.model.linear)]
-
-    @property
-    def x(self) -> Vector:
-        """M^-1 l_S."""
-        return self._rows[:, -1]
-
-    @property
-    def spread(self) -> Vector:
-        """The diagonal of M^-1."""
-        spread: Vector = np.diagonal(self._rows, len(self.model.linear))
-        return spread
 
     def swaps(self, leaving: Index | slice, entering: Index | None = None) -> Vector:
         """-2 times what features gain that enter in the place of others: one row per place in
@@ -202,12 +193,14 @@ class Around:
         """The swap that helps most, ties by position; no feature has a price."""
         inside, rho, schur = self.inside, self.rho, self.schur
         enters = ~fixed
+        stays = fixed[inside]
         enters[inside] = False
-        cost = np.where(fixed[inside], np.inf, self.x**2 / self.spread)
+        cost = self.x**2 / self.spread
+        cost[stays] = np.inf
         if self.weights.size > FEW:
             place = int(cost.argmin())
             changes = self.swaps(slice(place, place + 1))[0]
-            best = -np.min(changes, where=enters, initial=np.inf) - cost[place]
+            best = -changes[enters].min(initial=np.inf) - cost[place]
             alone = WIDER * rho**2 / schur
             enters &= alone >= best
             entering = enters.nonzero()[0]
@@ -229,7 +222,7 @@ class Around:
         """The support with one feature in another's place: two changes of rank one, in place."""
         model, rows, pool = self.model, self._rows, len(self.model.linear)
         assert move.enter is not None
-        place, enter = int(np.flatnonzero(self.inside == move.leave)[0]), move.enter
+        place, enter = int((self.inside == move.leave).argmax()), move.enter
         row = rows[place].copy()
         spread, x = float(row[pool + place]), float(row[-1])
         self.rho += row[:pool] * (x / spread)

@@ -184,6 +184,11 @@ class Penalty(ABC):
         """sqrt(ridge)."""
         return np.sqrt(self.ridge)
 
+    @cached_property
+    def _all_free(self) -> bool:
+        """Whether no feature is inside: then masks of these need not be applied."""
+        return not np.any(self.inside)
+
     def with_ridge(self, ridge: Any) -> Self:
         """The same with another ridge."""
         return replace(self, ridge=ridge)  # type: ignore[type-var]
@@ -241,7 +246,7 @@ class Penalty(ABC):
             u = self._landing(t, shift)
         else:
             u = self.groups.spread(self._landing(self.groups.lengths(t), shift))
-        if self.inside is not np.False_:
+        if not self._all_free:
             u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
             return q, u
@@ -291,11 +296,10 @@ class Penalty(ABC):
     """Whether one beta serves all features."""
 
     def _validate(self) -> None:
-        """Refuse a wrong ridge; a mask that is not given, or of nothing, is False."""
+        """Refuse a wrong ridge; a mask that is not given is False, groups are single."""
         check_parameter(self.ridge, "ridge", zero=False)
         for name in ("inside", "outside", "positive"):
-            mask = getattr(self, name)
-            if mask is None or not mask.any():
+            if getattr(self, name) is None:
                 object.__setattr__(self, name, np.False_)
 
 

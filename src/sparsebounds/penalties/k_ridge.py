@@ -81,7 +81,7 @@ class KRidge(Penalty):
 
     def conjugate(self, s: Vector) -> float:
         gains = self.gains(s)
-        if self.inside is np.False_:
+        if self._all_free:
             return largest(gains, self.k)
         inside = np.broadcast_to(self.inside, gains.shape)
         return float(np.sum(gains[inside])) + largest(gains[~inside], self.k)
@@ -96,7 +96,7 @@ class KRidge(Penalty):
 
     def _counted(self, t: Vector) -> Vector:
         """Lengths of the features that share the budget, 0 inside."""
-        return t if self.inside is np.False_ else np.where(self.inside, 0.0, t)
+        return t if self._all_free else np.where(self.inside, 0.0, t)
 
     def _total(self, t: Vector, beta: Any, steep: Vector) -> float:
         return 0.5 * float(np.sum(t * steep))
