@@ -8,14 +8,12 @@ is one ridge only, it is made beside the folds.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -37,8 +35,10 @@ from sparsebounds.estimators._criteria import (
     ends,
     information,
 )
+from sparsebounds.estimators._lockstep import Split, parts_of, step_models, steps_with
+from sparsebounds.estimators._scores import scored
 from sparsebounds.losses import Loss
-from sparsebounds.models import Ladder
+from sparsebounds.models import Ladder, Unsettled
 from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
 from sparsebounds.program import Program
 from sparsebounds.report import Tried
@@ -141,17 +141,19 @@ class SparseCV(LinearEstimator):
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
             scorer = check_scoring(shell, scoring=self._scoring(loss))
-            work = [
-                delayed(fold_scores)(
-                    copy(shell), scorer, X, y, coded, weights, train, test, ridges, options
-                )
-                for train, test in splits
-            ]
+            own = self._scoring(loss) is not self.scoring
+            given = (copy(shell), scorer, own, X, y, coded, weights)
+            if steps_with(ruled, X, options):
+                size = len(ridges) * len(coded) * max(X.shape[0], X.shape[1] ** 2)
+                parts = parts_of(splits, size, self.n_jobs)
+                work = [delayed(step_scores)(ruled, *given, one, ridges, options) for one in parts]
+            else:
+                work = [delayed(fold_scores)(*given, [one], ridges, options) for one in splits]
             if len(ridges) == 1:
                 work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
             done = Parallel(n_jobs=self.n_jobs)(work)
             paths = done.pop(0) if len(ridges) == 1 else []
-            scores = np.array(done).transpose(1, 2, 0)
+            scores = np.concatenate(done).transpose(1, 2, 0)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
             paths = paths or full_paths(X, coded, weights, ridges[at], options)
@@ -276,38 +278,67 @@ def whole(found: Path) -> Path:
 
 
 @one_thread()
-def fold_scores(
+def step_scores(
+    program: Program,
     shell: Any,
     scorer: Any,
+    own: bool,
     X: Any,
     y: Any,
     coded: Sequence[Vector],
     weights: Vector,
-    train: Index,
-    test: Index,
+    splits: Sequence[Split],
     ridges: Sequence[Any],
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of the models on the training rows: by ridges, along the grid."""
-    train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
-    test = test[weights[test] > 0]
-    rows = [target[train] for target in coded]
-    taken = some_rows if stays(X) else _safe_indexing
-    found = fold_models(taken(X, train), rows, weights[train], ridges, options)
-    scores = np.full((len(ridges), len(options["ks"] or options["l0s"])), np.nan)
-    if len(test) == 0:
-        return scores
-    given = {}
-    if np.any(weights != 1.0) and takes_weights(scorer):
-        given["sample_weight"] = weights[test]
-    X_test, y_test = taken(X, test), _safe_indexing(y, test)
+    """As `fold_scores`, all folds in step; one after the other where plain steps do not do."""
+    rows = np.arange(len(weights))
+    splits = [(rows[train], rows[test]) for train, test in splits]
     shell.n_features_in_ = X.shape[1]
-    for row, models in zip(scores, found, strict=True):
-        for i, some in enumerate(zip(*models, strict=False)):
-            shell._take(some)
-            with config_context(array_api_dispatch=False):  # y is NumPy's
-                row[i] = scorer(shell, X_test, y_test, **given)
-    return scores
+    try:
+        trains = [train for train, _ in splits]
+        coef, shift = step_models(program, X, coded, weights, trains, ridges, options)
+    except Unsettled:
+        return fold_scores(shell, scorer, own, X, y, coded, weights, splits, ridges, options)
+    found = []
+    for (_, test), w, b in zip(splits, coef, shift, strict=True):
+        done = np.isfinite(b[0, :, 0])
+        models = [
+            [list(zip(*point, strict=True)) for point in zip(one[done], level[done], strict=True)]
+            for one, level in zip(w, b, strict=True)
+        ]
+        found.append(scored(shell, scorer, own, X, y, weights, test, models, len(done)))
+    return np.array(found)
+
+
+@one_thread()
+def fold_scores(
+    shell: Any,
+    scorer: Any,
+    own: bool,
+    X: Any,
+    y: Any,
+    coded: Sequence[Vector],
+    weights: Vector,
+    splits: Sequence[Split],
+    ridges: Sequence[Any],
+    options: dict[str, Any],
+) -> Vector:
+    """The scores on the test rows of the models on the training rows.
+
+    By folds and ridges, along the grid.
+    """
+    rows, found = np.arange(len(weights)), []
+    points = len(options["ks"] or options["l0s"])
+    taken = some_rows if stays(X) else _safe_indexing
+    shell.n_features_in_ = X.shape[1]
+    for train, test in splits:
+        inner = rows[train]
+        part = [target[inner] for target in coded]
+        models = fold_models(taken(X, inner), part, weights[inner], ridges, options)
+        along = [list(zip(*one, strict=False)) for one in models]
+        found.append(scored(shell, scorer, own, X, y, weights, rows[test], along, points))
+    return np.array(found)
 
 
 def fold_models(
@@ -329,13 +360,3 @@ def fold_models(
             known[i] = ladder.supports
             found[-1].append([program.to_user(model.w, model.b) for model in models])
     return found
-
-
-def takes_weights(scorer: Any) -> bool:
-    """Whether a scorer can be called with sample_weight."""
-    try:
-        parameters = inspect.signature(scorer).parameters
-    except (TypeError, ValueError):
-        return False
-    kinds = [parameter.kind for parameter in parameters.values()]
-    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
