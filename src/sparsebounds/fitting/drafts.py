@@ -104,10 +104,9 @@ def fitted(
     w: Vector,
     b: Vector,
     limit: Vector,
-    settled: float = SETTLED,
 ) -> Drafted:
     """The best coefficients on columns A, a block per support; each may have its own F."""
-    return _Batch(F, intercept, A, ridges, w, b).run(limit, settled)
+    return _Batch(F, intercept, A, ridges, w, b).run(limit)
 
 
 def padded(supports: Sequence[Index], size: int) -> tuple[Index, Mask]:
@@ -173,7 +172,7 @@ class _Batch:
             decrement += slope**2 / mass
         return step, rise, decrement
 
-    def run(self, limit: Vector, settled: float) -> Drafted:
+    def run(self, limit: Vector) -> Drafted:
         left = np.flatnonzero(np.isfinite(self.value))
         result = np.full(len(self.value), np.nan)
         for _ in range(STEPS):
@@ -186,7 +185,7 @@ class _Batch:
             fine = np.isfinite(decrement) & ~hopeless
             left, step, rise = left[fine], step[fine], rise[fine]
             value, decrement = value[fine], decrement[fine]
-            near = decrement <= settled * np.abs(value)
+            near = decrement <= SETTLED * np.abs(value)
             moved = self.move(left, step, rise, value + NOISE * np.abs(value))
             done = near & (moved | (decrement <= NOISE * np.abs(value)))
             result[left[done]] = self.value[left[done]]

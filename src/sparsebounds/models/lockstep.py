@@ -32,9 +32,6 @@ TRIES = 4
 LEAST = 1e-7
 """Changes smaller than this, relative to the objective, are none."""
 
-SETTLED = 1e-6
-"""The decrement before the last step of a fit, relative to the objective."""
-
 ENTRIES = 1 << 21
 """Numbers of columns that are gathered at a time."""
 
@@ -329,7 +326,7 @@ class General(Lockstep):
             A, ridges = self.alike.columns[inside], self.alike.ridges[which[:, None], inside]
             start = state.w[cut], state.b[cut], limit[cut]
             F = self._loss(which)
-            done = fitted(F, self.alike.intercept, A, ridges, *start, settled=SETTLED)
+            done = fitted(F, self.alike.intercept, A, ridges, *start)
             found.w[cut], found.b[cut] = done.w, done.b
             found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
         return found
