@@ -91,6 +91,10 @@ scale.tables            Reading a table of ten million cells.
                         Peers: polars.
                         About 1 minute; saves nothing.
 
+alternate               Two versions of the code in turn, row by row: what became slower.
+                        Peers: none.
+                        About 10 minutes per round of models; saves nothing.
+
 compare                 Two files of --json, row by row: what became slower.
                         Peers: none.
                         No time; saves nothing.

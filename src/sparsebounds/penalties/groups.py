@@ -123,6 +123,14 @@ class Groups:
         found: Any = values[..., self.leaders]
         return cast(Spread, found)
 
+    def least(self, values: Vector) -> Vector:
+        """The smallest number of its group, for each column. Columns are the last axis."""
+        if self.leaders is None:
+            return values
+        order, starts = self._order
+        least = np.minimum.reduceat(values[..., order], starts, axis=-1)
+        return np.asarray(self.spread(self.placed(least)))
+
     def whole(self, features: Index) -> Index:
         """All columns of the groups that some features belong to, in order."""
         if self.leaders is None:
@@ -155,6 +163,13 @@ class Groups:
         _, starts, counts = np.unique(self.leaders[places], return_index=True, return_counts=True)
         for size in np.unique(counts):
             yield places[starts[counts == size, None] + np.arange(size)]
+
+    @cached_property
+    def several(self) -> list[Index]:
+        """The columns of groups of two and more, a row per group: one number of columns after the
+        other, groups in the order of their leaders."""
+        every = np.ones(self.size, dtype=np.bool_)
+        return [members for members in self.by_size(every) if members.shape[1] > 1]
 
     def part(self, columns: Index | slice) -> Groups:
         """The groups of some columns, which are whole groups with their leaders first."""

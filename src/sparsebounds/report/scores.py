@@ -80,10 +80,7 @@ class Held:
 
     def seen_by(self, program: Program, model: CertifiedPoint) -> Predicted:
         """The rows as a model sees them."""
-        matrix, _ = as_matrix(self.X)
-        z = matrix.columns(model.support) @ model.coef[model.support] + model.intercept
-        if self.offset is not None:
-            z = z + np.asarray(self.offset, np.float64)
+        z = model.linear(self.X, self.offset)
         y = coded(program, self.y)
         kept, weights = slice(None), None
         if self.weights is not None:
@@ -103,7 +100,8 @@ def coded(program: Program, y: Any) -> Vector:
 def fitted(program: Program, model: CertifiedPoint) -> Predicted:
     """The program's own rows."""
     w, b = program.to_program(model.coef, model.intercept)
-    z = program.matrix.columns(model.support) @ w[model.support] + b + program.level
+    support = np.flatnonzero(w)
+    z = program.matrix.columns(support) @ w[support] + b + program.level
     z = z if program.offset is None else z + program.offset
     even = bool(np.all(program.weights == program.weights[0]))
     return Predicted(program, program.response, z, None if even else program.weights)
