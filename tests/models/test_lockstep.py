@@ -26,14 +26,14 @@ def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool
     options = {"standardize": standardize, "ks": ks, "watch": None, "time_limit": None}
     whole = Program(X, y, k=0, ridge=1.0, sample_weight=weights, **posed)
     trains = [np.arange(40), np.arange(20), np.arange(10, 60)]
-    coef, shift = step_models(whole, X, [y], weights, trains, ridges, options)
+    models = step_models(whole, X, [y], weights, trains, ridges, options)
     found = total = 0
     for f, train in enumerate(trains):
         for r, ridge in enumerate(ridges):
             for i, k in enumerate(ks):
                 given = {"ridge": ridge, "sample_weight": weights[train], **posed}
                 program = Program(X[train], y[train], k=min(k, 6), **given)
-                w, b = coef[f, r, i, 0], float(shift[f, r, i, 0])
+                w, b = models[f][r][i][0]
                 value, best = program.objective(w, b), brute_force(program).value
                 assert best - 1e-9 * abs(best) <= value < np.inf
                 found += value <= best + 1e-6 * abs(best)

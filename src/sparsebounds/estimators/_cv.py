@@ -8,7 +8,7 @@ is one ridge only, it is made beside the folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import Any, Self, cast
@@ -143,12 +143,11 @@ class SparseCV(LinearEstimator):
             scorer = check_scoring(shell, scoring=self._scoring(loss))
             own = self._scoring(loss) is not self.scoring
             given = (copy(shell), scorer, own, X, y, coded, weights)
+            program, parts = None, [[one] for one in splits]
             if steps_with(ruled, X, options):
                 size = len(ridges) * len(coded) * max(X.shape[0], X.shape[1] ** 2)
-                parts = parts_of(splits, size, self.n_jobs)
-                work = [delayed(step_scores)(ruled, *given, one, ridges, options) for one in parts]
-            else:
-                work = [delayed(fold_scores)(*given, [one], ridges, options) for one in splits]
+                program, parts = ruled, parts_of(splits, size, self.n_jobs)
+            work = [delayed(fold_scores)(program, *given, one, ridges, options) for one in parts]
             if len(ridges) == 1:
                 work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
             done = Parallel(n_jobs=self.n_jobs)(work)
@@ -278,41 +277,8 @@ def whole(found: Path) -> Path:
 
 
 @one_thread()
-def step_scores(
-    program: Program,
-    shell: Any,
-    scorer: Any,
-    own: bool,
-    X: Any,
-    y: Any,
-    coded: Sequence[Vector],
-    weights: Vector,
-    splits: Sequence[Split],
-    ridges: Sequence[Any],
-    options: dict[str, Any],
-) -> Vector:
-    """As `fold_scores`, all folds in step; one after the other where plain steps do not do."""
-    rows = np.arange(len(weights))
-    splits = [(rows[train], rows[test]) for train, test in splits]
-    shell.n_features_in_ = X.shape[1]
-    try:
-        trains = [train for train, _ in splits]
-        coef, shift = step_models(program, X, coded, weights, trains, ridges, options)
-    except Unsettled:
-        return fold_scores(shell, scorer, own, X, y, coded, weights, splits, ridges, options)
-    found = []
-    for (_, test), w, b in zip(splits, coef, shift, strict=True):
-        done = np.isfinite(b[0, :, 0])
-        models = [
-            [list(zip(*point, strict=True)) for point in zip(one[done], level[done], strict=True)]
-            for one, level in zip(w, b, strict=True)
-        ]
-        found.append(scored(shell, scorer, own, X, y, weights, test, models, len(done)))
-    return np.array(found)
-
-
-@one_thread()
 def fold_scores(
+    program: Program | None,
     shell: Any,
     scorer: Any,
     own: bool,
@@ -326,37 +292,54 @@ def fold_scores(
 ) -> Vector:
     """The scores on the test rows of the models on the training rows.
 
-    By folds and ridges, along the grid.
+    By folds and ridges, along the grid. With a program, one on all rows, the folds go up in step;
+    else, or where plain steps do not do, one after the other.
     """
-    rows, found = np.arange(len(weights)), []
-    points = len(options["ks"] or options["l0s"])
-    taken = some_rows if stays(X) else _safe_indexing
+    rows, points = np.arange(len(weights)), len(options["ks"] or options["l0s"])
+    trains, tests = zip(*((rows[train], rows[test]) for train, test in splits), strict=True)
+    models: Iterable[Sequence[Sequence[Any]]]
+    given = X, coded, weights, trains, ridges, options
+    try:
+        models = alone(*given) if program is None else step_models(program, *given)
+    except Unsettled:
+        models = alone(*given)
     shell.n_features_in_ = X.shape[1]
-    for train, test in splits:
-        inner = rows[train]
-        part = [target[inner] for target in coded]
-        models = fold_models(taken(X, inner), part, weights[inner], ridges, options)
-        along = [list(zip(*one, strict=False)) for one in models]
-        found.append(scored(shell, scorer, own, X, y, weights, rows[test], along, points))
-    return np.array(found)
+    folds = zip(tests, models, strict=True)
+    return np.array([scored(shell, scorer, own, X, y, weights, *fold, points) for fold in folds])
+
+
+def alone(
+    X: Any,
+    coded: Sequence[Vector],
+    weights: Vector,
+    trains: Sequence[Index],
+    ridges: Sequence[Any],
+    options: dict[str, Any],
+) -> Iterator[list[list[Any]]]:
+    """`fold_models` of one fold after the other."""
+    taken = some_rows if stays(X) else _safe_indexing
+    for train in trains:
+        part = [target[train] for target in coded]
+        yield fold_models(taken(X, train), part, weights[train], ridges, options)
 
 
 def fold_models(
     X: Any, coded: Sequence[Vector], weights: Vector, ridges: Sequence[Any], options: dict[str, Any]
-) -> list[list[list[tuple[Vector, float]]]]:
-    """(coef, intercept) at each point of the grid, for each ridge and problem.
+) -> list[list[Any]]:
+    """(coef, intercept) of each problem, by ridges and along the grid.
 
     What is found with one ridge is known with the next.
     """
     grid, watch = options["ks"] or options["l0s"], options["watch"]
     known: list[dict[float, Index]] = [{} for _ in coded]
-    found: list[list[list[tuple[Vector, float]]]] = []
+    found = []
     for ridge in ridges:
-        found.append([])
+        walks = []
         for i, y in enumerate(coded):
             program = posed(X, y, weights, ridge, options)
             ladder = Ladder(program, Deadline.of(options["time_limit"]), known[i])
             models = ladder.climb(grid, watch)
             known[i] = ladder.supports
-            found[-1].append([program.to_user(model.w, model.b) for model in models])
+            walks.append([program.to_user(model.w, model.b) for model in models])
+        found.append(list(zip(*walks, strict=False)))
     return found

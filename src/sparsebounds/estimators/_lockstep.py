@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.models import Alike, in_step
+from sparsebounds.models import Alike, in_step, tell
 from sparsebounds.program import Program
 
 WIDEST, LARGEST = 500, 1 << 22
@@ -50,11 +50,11 @@ def step_models(
     trains: Sequence[Index],
     ridges: Sequence[float],
     options: dict[str, Any],
-) -> tuple[Vector, Vector]:
-    """(coef, intercept) in the user's units by fold, ridge, point of the grid and problem.
+) -> list[list[list[Any]]]:
+    """(coef, intercept) of each problem, by folds, ridges and along the grid; in the user's units.
 
-    NaN for points that a time limit leaves out; Unsettled where plain steps do not do. The program
-    is one on all rows.
+    A time limit may leave points out; Unsettled where plain steps do not do. The program is one on
+    all rows.
     """
     n, intercept = len(weights), program.fit_intercept
     center = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
@@ -90,17 +90,16 @@ def step_models(
 
     def told(size: int) -> None:
         if watch is not None:
-            watch(sum(min(k, most) <= size for k in grid), len(grid))
+            tell(lambda done, total: watch(done, total, len(fold)), grid, most, size)
 
     states = in_step(alike).climb(most, told, late)
-    coef = np.full((len(grid), len(fold), len(spread)), np.nan)
-    shift = np.full((len(grid), len(fold)), np.nan)
-    for i, k in enumerate(grid):
-        if min(k, most) < len(states):
-            state = states[min(k, most)]
-            coef[i] = 0.0
-            coef[i][np.arange(len(fold))[:, None], state.inside] = state.w
-            coef[i] /= spread
-            shift[i] = state.b + level - coef[i] @ center
-    coef = coef.reshape(len(grid), *shape, -1).transpose(1, 2, 0, 3, 4)
-    return coef, shift.reshape(len(grid), *shape).transpose(1, 2, 0, 3)
+    found: list[list[list[Any]]] = [[[] for _ in ridges] for _ in trains]
+    for state in (states[min(k, most)] for k in grid if min(k, most) < len(states)):
+        coef = np.zeros((len(fold), len(spread)))
+        coef[np.arange(len(fold))[:, None], state.inside] = state.w
+        coef /= spread
+        shift = state.b + level - coef @ center
+        for f, r in np.ndindex(shape[:2]):
+            mine = slice(first := (f * len(ridges) + r) * len(coded), first + len(coded))
+            found[f][r].append(list(zip(coef[mine], shift[mine], strict=True)))
+    return found

@@ -115,6 +115,7 @@ class Lockstep(ABC):
         )
         found = [self._surely(none)]
         table = self._table(found[0])
+        told(0)
         for size in range(1, most + 1):
             if late():
                 break
@@ -262,13 +263,14 @@ def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:
 
 
 class Squared(Lockstep):
-    """The squared loss: Gram matrices, one per set of rows, say it all."""
+    """The squared loss: Gram matrices, one per set of rows and response, say it all."""
 
     def __init__(self, alike: Alike) -> None:
         super().__init__(alike)
-        p, self._home = np.unique(alike.p, axis=0, return_inverse=True)
-        first = np.unique(self._home, return_index=True)[1]
-        A, target = alike.columns, alike.y[first]
+        own = np.hstack((alike.p, alike.y))
+        _, first, home = np.unique(own, axis=0, return_index=True, return_inverse=True)
+        self._home = home.ravel()
+        A, p, target = alike.columns, alike.p[first], alike.y[first]
         self._mean, self._level = np.zeros((len(p), len(A))), np.zeros(len(p))
         if alike.intercept:
             self._mean, self._level = p @ A.T, np.einsum("ij,ij->i", p, target)
