@@ -91,6 +91,10 @@ scale.tables            Reading a table of ten million cells.
                         Peers: polars.
                         About 1 minute; saves nothing.
 
+alternate               Two versions of the code in turn, row by row: what became slower.
+                        Peers: none.
+                        About as long as the table for each round; saves nothing.
+
 compare                 Two files of --json, row by row: what became slower.
                         Peers: none.
                         No time; saves nothing.

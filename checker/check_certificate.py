@@ -21,6 +21,7 @@ import numpy as np
 from exact_numbers import INF, Q, Refused, exact, need, number, root, vector
 from loss_functions import Loss
 from programs import Gains, Program
+from recodings import recoded
 from robust_boxes import boxed
 from row_trees import rows_bound
 from search_trees import tree_bound
@@ -219,6 +220,11 @@ def posed(document, data):
         own_statistics(ints[:-1], over, S, center[j], scale[j], intercept)
         columns.append([x - ints[-1] for x in ints[:-1]])
         units.append(1 / (over * Q(scale[j])))
+    leader = leaders(problem.get("groups", list(range(m))), m)
+    if "recoding" in problem:
+        need(center is not None, "a recoding needs a center and a scale")
+        several = recoded(problem["recoding"], leader, columns, units, S)
+        need(not several & set(problem["positive"]), "a sign is asked of a column that is recoded")
     k, ball = problem["k"], problem["ball"]
     need((k is None) != (problem["l0"] is None), "exactly one of k and l0 must be given")
     one = (problem["ridge"] is None) != (ball is None)
@@ -235,10 +241,13 @@ def posed(document, data):
     need(all(len(set(one)) == len(one) for one in lists), "a list names a feature twice")
     marks = [[j in one for j in range(m)] for one in map(set, lists)]
     need(not set(problem["always"]) & set(problem["never"]), "a feature is always and never in")
-    leader = groups_of(problem.get("groups", list(range(m))), m, marks[1:])
+    whole = all(mark[head] == mark[j] for mark in marks[1:] for j, head in enumerate(leader))
+    need(whole, "a part of a group is always or never in")
     price = [Q(x) if leader[j] == j else Q(0) for j, x in enumerate(numbers(problem["l0"]))]
     price = [Q(0) if held else x for held, x in zip(marks[1], price)]
     ridge = None if ball is not None else [Q(x) for x in numbers(problem["ridge"])]
+    alike = ridge is None or all(ridge[j] == ridge[head] for j, head in enumerate(leader))
+    need(alike or "recoding" not in problem, "the ridge differs between columns that are recoded")
     need(min(price) >= 0 and (Q(ball) > 0 if ridge is None else min(ridge) > 0), "prices and sizes")
     return Program(
         loss, columns, units, [Q(x) - level for x in y], S, [Q(x) for x in offset], intercept, k,
@@ -246,13 +255,11 @@ def posed(document, data):
     )  # fmt: skip
 
 
-def groups_of(leader, m, decided):
-    """The first feature of each one's group; what is always or never in holds whole groups."""
+def leaders(leader, m):
+    """The first feature of each one's group."""
     need(type(leader) is list and len(leader) == m, "the groups are not one number per feature")
     known = all(type(head) is int and 0 <= head <= j for j, head in enumerate(leader))
     need(known and all(leader[head] == head for head in leader), "a group has no first feature")
-    whole = all(mark[head] == mark[j] for mark in decided for j, head in enumerate(leader))
-    need(whole, "a part of a group is always or never in")
     return leader
 
 

@@ -39,7 +39,7 @@ class CommonArguments(DataArguments, total=False):
     ball: float | None
     loss: str | Loss
     fit_intercept: bool
-    standardize: bool | tuple[Vector, Vector]
+    standardize: bool | tuple[Vector, ...]
     positive: bool | ArrayLike
     always: str | int | Iterable[str | int] | None
     never: str | int | Iterable[str | int] | None
@@ -67,7 +67,8 @@ TABLE: dict[str, tuple[Any, str]] = {
     "standardize": (
         False,
         "Whether to pose the problem on columns of mean 0 and standard deviation 1 (of mean\n"
-        "square 1 where there is no intercept), or on which (center, scale).",
+        "square 1 where there is no intercept), uncorrelated within groups; or on which (center,\n"
+        "scale).",
     ),
     "positive": (False, "Whether coefficients must be >= 0: one answer, or one per feature."),
     "always": (

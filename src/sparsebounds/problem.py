@@ -25,7 +25,7 @@ from sparsebounds.arguments import is_auto
 from sparsebounds.data import Data
 from sparsebounds.groups import Stated, read_groups
 from sparsebounds.losses import Loss
-from sparsebounds.matrices import standardized
+from sparsebounds.matrices import Recoding, standardized
 from sparsebounds.penalties import Groups
 from sparsebounds.ridge import auto_ridge
 
@@ -56,8 +56,8 @@ class Problem:
         The most that sum w_i^2 may be.
     fit_intercept : bool
         Whether there is an intercept.
-    standardize : tuple[array, array] or None
-        (center, scale) of the columns.
+    standardize : tuple of arrays or None
+        (center, scale) of the columns; where groups are whitened, and the entries of T.
     positive : array of int
         Features whose coefficients must be >= 0.
     always : array of int
@@ -89,7 +89,7 @@ class Problem:
     ridge: float | Vector | None
     ball: float | None
     fit_intercept: bool
-    standardize: tuple[Vector, Vector] | None
+    standardize: tuple[Vector, ...] | None
     positive: Index
     always: Index
     never: Index
@@ -157,9 +157,10 @@ class Problem:
             )
         scaled = None
         if chosen is not False:
-            pair = None if chosen is True else chosen
-            posed = standardized(data.matrix, data.shares, fit_intercept, pair)
-            scaled = (posed.center, posed.scale)
+            given_ones = None if chosen is True else chosen
+            if given_ones is None or len(given_ones) == 3:
+                _check_whitened(partition, positive, ridge)
+            scaled = standardized(data.matrix, data.shares, fit_intercept, partition, given_ones)
         movable = fit_intercept and loss.residual
         return cls(
             loss=loss.name,
@@ -213,12 +214,21 @@ class Problem:
             self,
             l0=cut(self.l0),
             ridge=cut(self.ridge),
-            standardize=self.standardize and (cut(self.standardize[0]), cut(self.standardize[1])),
+            standardize=self._standardized(features),
             positive=np.flatnonzero(mask(self.positive, m)[features]),
             always=np.flatnonzero(mask(self.always, m)[features]),
             never=np.flatnonzero(mask(self.never, m)[features]),
             **self._groups_of(features),
         )
+
+    def _standardized(self, features: Index) -> tuple[Vector, ...] | None:
+        """`standardize` on these columns, which are whole groups."""
+        if self.standardize is None:
+            return None
+        center, scale, *entries = self.standardize
+        parts = [Recoding.stated(self.partition, one).part(features) for one in entries]
+        mixed = [part.entries for part in parts if part is not None]
+        return center[features], scale[features], *mixed
 
     @cached_property
     def partition(self) -> Groups:
@@ -341,6 +351,21 @@ def _fixed(value: Any) -> Any:
     if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
         return MappingProxyType(dict(value))
     return read_only(value) if isinstance(value, np.ndarray) else value
+
+
+def _check_whitened(groups: Groups, positive: Mask, ridge: float | Vector | None) -> None:
+    """Refuse what is asked of single columns of a group that is whitened."""
+    several = ~np.asarray(groups.alone)
+    remedy = "with standardize=True; pass standardize=False, and X in the units that you mean."
+    if np.any(positive & several):
+        column = int(np.flatnonzero(positive & several)[0])
+        raise InputError(
+            f"positive asks for the sign of column {column}, whose group is whitened {remedy}"
+        )
+    if np.any(ridge != groups.spread(ridge)):
+        raise InputError(
+            f"ridge is not one number for all columns of a group, which is whitened {remedy}"
+        )
 
 
 def _per_column(

@@ -10,8 +10,9 @@ Features in `always` are not counted in k nor charged l0; `never` asks w_i = 0, 
 
 With `standardize` the problem is posed on the columns (x_j - center_j) / scale_j: scale_j is the
 weighted standard deviation and center_j the weighted mean where there is an intercept; without one,
-columns are not shifted and scale_j is the root mean square. A pair (center, scale) poses it on
-given ones, as a stored certificate does.
+columns are not shifted and scale_j is the root mean square. The columns of a group are whitened:
+mixed by a matrix T so that they are uncorrelated and of variance 1 (`matrices.whitened`). Given
+(center, scale), or these with the entries of T, are those of a stored certificate.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sparsebounds._support.rounding import exact_dot, in_ball
 from sparsebounds.arguments import Arguments, DataArguments, completed, takes
 from sparsebounds.data import Data
 from sparsebounds.losses import Box, Loss, MeanLoss, NonConvexLoss, get_loss
-from sparsebounds.matrices import Matrix, StandardizedMatrix
+from sparsebounds.matrices import Matrix, StandardizedMatrix, WhitenedMatrix, posed
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 from sparsebounds.problem import Problem, mask
 from sparsebounds.yardstick import Yardstick
@@ -111,7 +112,7 @@ class Program(Yardstick):
         self.standardize = problem.standardize is not None
         self.matrix = data.matrix  # X as the problem is posed on it
         if problem.standardize is not None:
-            self.matrix = StandardizedMatrix(data.matrix, *problem.standardize)
+            self.matrix = posed(data.matrix, problem.standardize, problem.partition)
         self.y = above(data.y, problem.level)  # the response less the level
         self.positive = mask(problem.positive, self.m)
         self.always = mask(problem.always, self.m)
@@ -221,7 +222,8 @@ class Program(Yardstick):
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """The objective at a model in the user's units; inf where it breaks a constraint."""
-        shifted = isinstance(self.matrix, StandardizedMatrix) and bool(self.matrix.center.any())
+        stated = self.problem.standardize
+        shifted = stated is not None and bool(stated[0].any())
         w, b = self.to_program(
             check.real_vector("coef", coef, self.m, "column"),
             check.intercept(intercept, self.fit_intercept or shifted),
@@ -281,15 +283,16 @@ class Program(Yardstick):
 
     def to_program(self, coef: Vector, intercept: float) -> tuple[Vector, float]:
         """(w, b) on the program's columns, b less the level, from a model in the user's units."""
-        if not isinstance(self.matrix, StandardizedMatrix):
+        if not isinstance(self.matrix, StandardizedMatrix | WhitenedMatrix):
             return coef, intercept - self.level
-        return coef * self.matrix.scale, exact_dot(coef, self.matrix.center, intercept, -self.level)
+        b = exact_dot(coef, self.matrix.center, intercept, -self.level)
+        return self.matrix.inward(coef), b
 
     def to_user(self, w: Vector, b: float) -> tuple[Vector, float]:
         """(coef, intercept) in the user's units from a model on the program's columns."""
-        if not isinstance(self.matrix, StandardizedMatrix):
+        if not isinstance(self.matrix, StandardizedMatrix | WhitenedMatrix):
             return w.copy(), b + self.level
-        coef = w / self.matrix.scale
+        coef = self.matrix.outward(w)
         return coef, exact_dot(-coef, self.matrix.center, b, self.level)
 
     # New programs from this one.
@@ -337,9 +340,9 @@ class Program(Yardstick):
         given, own = (f"{n} x {m}" for n, m in (matrix.shape, (self.n, self.m)))
         if given != own:
             raise InputError(f"matrix is {given}, but the program's data are {own}.")
-        if isinstance(matrix, StandardizedMatrix):
-            scaled = (matrix.center, matrix.scale)
-            return self._replaced(data=replace(self.data, matrix=matrix.base), standardize=scaled)
+        if isinstance(matrix, StandardizedMatrix | WhitenedMatrix):
+            data = replace(self.data, matrix=matrix.base)
+            return self._replaced(data=data, standardize=matrix.stated)
         return self._replaced(data=replace(self.data, matrix=matrix), standardize=None)
 
     def at_level(self, level: float) -> Program:

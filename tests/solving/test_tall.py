@@ -17,7 +17,7 @@ from sparsebounds._support import rounding
 from sparsebounds.bounds import Curvature, Moments, many, upper
 from sparsebounds.matrices import dense
 from sparsebounds.program import Form, Program
-from sparsebounds.relaxation import compressed
+from sparsebounds.relaxation import compressed, relaxation_of
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
@@ -68,6 +68,18 @@ def peak(work: Callable[[], Any]) -> float:
         return tracemalloc.get_traced_memory()[1] / (8.0 * N * M)
     finally:
         tracemalloc.stop()
+
+
+def test_one_relaxation_multiplies_few_of_many_columns() -> None:
+    X, y = table("squared", 3)
+    X = np.hstack((X, np.random.default_rng(4).normal(size=(N, M))))
+    program = Program(X, y, k=5, ridge=1e-2, standardize=True, fit_intercept=True)
+    assert program.matrix.tall
+    alone, whole = sb.relax(program), relaxation_of(program)
+    assert alone.stats.working_set < program.m
+    assert alone.status == whole.status == "optimal"
+    assert alone.value == pytest.approx(whole.value, rel=2e-8)
+    assert max(alone.lower, whole.lower) <= min(alone.value, whole.value)
 
 
 @pytest.mark.usefixtures("small_blocks")

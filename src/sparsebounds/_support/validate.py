@@ -322,10 +322,10 @@ def _feature_index(argument: str, feature: Any, m: int, names: tuple[str, ...] |
 
 
 def standardization(value: Any) -> Any:
-    """True, False or a pair (center, scale)."""
+    """True, False, a pair (center, scale), or with groups three of them."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, (tuple, list)) and len(value) == 2:
+    if isinstance(value, (tuple, list)) and len(value) in (2, 3):
         return value
     raise InputTypeError(
         f"standardize={value!r} must be True, False or a pair of vectors (center, scale)."

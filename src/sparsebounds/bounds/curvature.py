@@ -46,11 +46,15 @@ class Curvature:
             self._gram, self.power = moments.gram, moments.power
             self.spread = np.maximum(np.diagonal(moments.gram), 0.0)
             return
-        columns = program.matrix.columns(np.arange(program.m)) if columns is None else columns
+        every = np.arange(program.m)
+        columns = program.matrix.columns(every) if columns is None else columns
         self.rows = self.centred = np.ascontiguousarray(columns.T)
+        self.sizes = program.matrix.sizes(every, columns).T
+        """What roundings are relative to, in magnitude: the columns, or more."""
+
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            self.power = np.square(self.rows) @ p
-            """The squared lengths of the columns, before they are centred."""
+            self.power = np.square(self.sizes) @ p
+            """The squared lengths of these, before they are centred."""
 
             if program.fit_intercept:
                 self.centred = self.rows - (self.rows @ p / self.whole)[:, None]
@@ -70,8 +74,13 @@ class Curvature:
     @property
     def lengths(self) -> Vector:
         """The lengths of the columns, before they are centred, rounded up."""
-        lengths: Vector = np.sqrt(self.power) * (1.0 + 2.0 * gamma(self.program.n + 8))
+        lengths: Vector = np.sqrt(self.power) * (1.0 + 2.0 * gamma(self.depth + 8))
         return lengths
+
+    @property
+    def depth(self) -> int:
+        """The roundings of a product of two columns: sums over the rows, and the entries' own."""
+        return self.program.n + 2 * self.program.matrix.entry_roundings
 
     @property
     def gram(self) -> Vector:
@@ -119,7 +128,7 @@ class Curvature:
         root = np.sqrt(p)
         size, error = length_up(root * rest) * MORE, length_up(root * off) * MORE
         slope = self.centred @ (p * rest) if self._moments is None else self._moments.linear
-        unsure = self.lengths * (8.0 * gamma(n + 32) * (size + error) + 2.0 * error)
+        unsure = self.lengths * (8.0 * gamma(self.depth + 32) * (size + error) + 2.0 * error)
         return kappa, slope, wider * (unsure + 4.0 * U * np.abs(slope)) + TINY
 
     def scores(self, a: Vector, live: Index) -> tuple[Vector, Vector]:
@@ -147,7 +156,7 @@ class Curvature:
 
         R is square, and the trace of R^T R at most twice that of Q + diag(|d|).
         """
-        n, count, square = self.program.n, len(live), np.square(unit)
+        n, count, square = self.depth, len(live), np.square(unit)
         trace = float(np.sum(self.power[live] * square)) * MORE
         total = float(np.sum((self.spread[live] + np.abs(d)) * square)) * MORE
         # Products and sums of n terms, centring, roots, the entries themselves, underflow.

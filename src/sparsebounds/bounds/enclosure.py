@@ -51,7 +51,7 @@ from sparsebounds.bounds.lower import (
 )
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
-from sparsebounds.matrices import RowTerms
+from sparsebounds.matrices import RowTerms, WhitenedMatrix
 from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 
@@ -116,16 +116,19 @@ def first_box(program: Program, level: float, wider: float = 1.0) -> Box:
         budget = up(2.0 * max(up(level + conjugate), 0.0))
         if program.ball is not None:
             budget = program.ball
-        rows = _rows(program, *_terms_at_zero(program, most), budget, wider)
+        # Columns that are mixed err by more than roundings of their entries, also here.
+        mixed = isinstance(program.matrix, WhitenedMatrix)
+        found = _terms_at_zero(program, most, wider if mixed else 1.0)
+        rows = _rows(program, *found, budget, wider)
     return _finished(program, *rows, level, wider)
 
 
 @derived
-def _terms_at_zero(program: Program, most: int) -> tuple[Vector, Vector]:
+def _terms_at_zero(program: Program, most: int, wider: float) -> tuple[Vector, Vector]:
     """`_terms` at w = 0. Another level changes the budget, and with a price `most`; not these."""
     curvature = np.ones(program.m) if program.ball is not None else program.ridges
     none = np.zeros(program.m)
-    return _terms(program, program.free, none, none, curvature, most, 1.0)
+    return _terms(program, program.free, none, none, curvature, most, wider)
 
 
 def tighter_box(
@@ -241,7 +244,7 @@ def _terms(
         # As many features as so many groups can have.
         few *= program.groups.largest
     open_ = program.groups.held(open_)
-    terms = RowTerms(center, error, curvature, program.always, open_, few)
+    terms = RowTerms(center, error, curvature, program.always, open_, few, wider)
     found = program.matrix.largest(terms)
     return found.sums, found.fixed[3]
 

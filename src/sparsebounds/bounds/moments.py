@@ -19,7 +19,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.derived import derived
 from sparsebounds._support.level import above
 from sparsebounds.data import Data
-from sparsebounds.matrices import StandardizedMatrix
+from sparsebounds.matrices import Recoding, StandardizedMatrix, WhitenedMatrix
 from sparsebounds.program import Program
 
 
@@ -49,7 +49,8 @@ class Moments:
     def known(program: Program) -> bool:
         """Whether a program has such moments, in less room than its columns."""
         matrix = program.matrix
-        shifted = isinstance(matrix, StandardizedMatrix) and bool(matrix.center.any())
+        stated = program.problem.standardize
+        shifted = stated is not None and bool(stated[0].any())
         tall = matrix.tall and (program.fit_intercept or not shifted)
         return tall and program.loss.name == "squared" and program.box is None
 
@@ -57,9 +58,13 @@ class Moments:
     def of(cls, program: Program) -> Moments:
         """Those of a program."""
         stored, matrix = _stored(program.data, program.level, program.fit_intercept), program.matrix
-        if not isinstance(matrix, StandardizedMatrix):
-            return stored
-        center, scale = matrix.center, matrix.scale
+        if isinstance(matrix, WhitenedMatrix):
+            return stored.scaled(program, matrix.inner).mixed(matrix.recoding)
+        return stored.scaled(program, matrix) if isinstance(matrix, StandardizedMatrix) else stored
+
+    def scaled(self, program: Program, matrix: StandardizedMatrix) -> Moments:
+        """Those of the columns shifted and scaled."""
+        stored, center, scale = self, matrix.center, matrix.scale
         gram = stored.gram / scale / scale[:, None]
         means = (stored.means - center) / scale if program.fit_intercept else stored.means
         return replace(
@@ -68,6 +73,17 @@ class Moments:
             linear=stored.linear / scale,
             means=means,
             summed=stored.summed / np.square(scale),
+        )
+
+    def mixed(self, recoding: Recoding) -> Moments:
+        """Those of the columns times T; for `summed` at least, by the triangle inequality."""
+        more = 1.0 + 2.0**-40
+        return replace(
+            self,
+            gram=recoding.times(recoding.times(self.gram).T),
+            linear=recoding.times(self.linear),
+            means=recoding.times(self.means),
+            summed=np.square(recoding.sizes.times(np.sqrt(self.power))) * more,
         )
 
     @property

@@ -207,7 +207,8 @@ def leverages(
         # Of the residual itself; of the columns, and of what they are centred by.
         slack = 4.0 * gamma(program.m + 8)
         left += slack * (np.linalg.norm(lower) * size + np.linalg.norm(scaled, axis=0))
-        left += 8.0 * U * (unit @ (np.abs(curvature.rows) + np.abs(curvature.centred)))
+        roundings = 8.0 + program.matrix.entry_roundings
+        left += roundings * U * (unit @ (np.abs(curvature.sizes) + np.abs(curvature.centred)))
         if program.fit_intercept:
             mean = curvature.lengths / math.sqrt(curvature.whole)
             left += 4.0 * gamma(program.n + 16) * float(unit @ mean)

@@ -27,10 +27,15 @@ from sparsebounds.certificates.tree_codec import (
     encode_row_tree,
     encode_tree,
 )
+from sparsebounds.matrices import Recoding
+from sparsebounds.penalties import Groups
 from sparsebounds.problem import Problem
 
 FORMAT = "sparsebounds-certificate"
 VERSION = 1
+
+SCALING = ("center", "scale", "recoding")
+"""The parts of `Problem.standardize`; the last one only where groups are whitened."""
 
 MOST_PARTS = 600_000
 """Objects and lists in a document at most; a leaf has three."""
@@ -146,12 +151,12 @@ def _certificate(top: Reader) -> Certificate:
 
 
 def _stated(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem, but for those at their defaults; (center, scale) as two."""
+    """The fields of a problem, but for those at their defaults; `standardize` as its parts."""
     document: dict[str, Any] = {}
     for field in fields(Problem):
         value = getattr(problem, field.name)
         if field.name == "standardize":
-            document |= zip(("center", "scale"), map(_packed, value or (None, None)), strict=True)
+            document |= zip(SCALING, map(_packed, value or (None, None)), strict=False)
         elif field.name in ("groups", "group_names"):
             document |= {field.name: list(map(_plain, value))} if len(value) else {}
         elif field.default is MISSING or value != field.default:
@@ -184,15 +189,11 @@ if unknown := {name for name, kind in KINDS.items() if kind not in READ} - BY_HA
 
 def _problem(reader: Reader, m: int) -> Problem:
     parameters = reader.record("loss_parameters")
-    pair = [
-        None if reader.get(key) is None else reader.vector(key, m) for key in ("center", "scale")
-    ]
-    if (pair[0] is None) != (pair[1] is None):
-        raise CertificateError("problem.center and problem.scale go together.")
+    groups = _groups(reader, m)
     found: dict[str, Any] = {
         "loss_parameters": {key: parameters.number(key) for key in parameters.content},
-        "standardize": None if pair[0] is None else tuple(pair),
-        "groups": _groups(reader, m),
+        "standardize": _scaling(reader, groups, m),
+        "groups": groups,
         "group_names": (),
     }
     if "group_names" in reader.content:
@@ -206,6 +207,20 @@ def _problem(reader: Reader, m: int) -> Problem:
     problem = Problem(**found)
     _check_problem(problem)
     return problem
+
+
+def _scaling(reader: Reader, groups: Index, m: int) -> tuple[Vector, ...] | None:
+    """(center, scale), and the entries of T where the file has them."""
+    if (reader.get("center") is None) != (reader.get("scale") is None):
+        raise CertificateError("problem.center and problem.scale go together.")
+    if reader.get("center") is None:
+        return None
+    found = [reader.vector(key, m) for key in SCALING[:2]]
+    if "recoding" in reader.content:
+        if len(groups) == 0:
+            raise CertificateError("problem.recoding must be left out where there are no groups.")
+        found.append(reader.vector("recoding", Recoding.length(Groups(groups))))
+    return tuple(found)
 
 
 def _groups(reader: Reader, m: int) -> Index:
@@ -234,6 +249,10 @@ def _check_problem(problem: Problem) -> None:
         raise CertificateError("problem.l0 must be greater than 0 (a vector: 0 or more).")
     if problem.standardize is not None and not np.all(problem.standardize[1] > 0):
         raise CertificateError("problem.scale must be greater than 0.")
+    if problem.standardize is not None and len(problem.standardize) == 3:
+        apart = ~np.asarray(problem.partition.alone)[problem.positive]
+        if apart.any() or np.any(problem.ridge != problem.partition.spread(problem.ridge)):
+            raise CertificateError("problem asks of single columns of a group that is recoded.")
     if np.intersect1d(problem.always, problem.never).size:
         raise CertificateError("problem.always and problem.never must not overlap.")
     if len(problem.groups):

@@ -21,7 +21,12 @@ from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.row_tree import row_tree_bound
 from sparsebounds.certificates.tree import TreeError, tree_bound
 from sparsebounds.losses import NONCONVEX, REGISTRY, Loss
-from sparsebounds.matrices import StandardizedMatrix, column_statistics
+from sparsebounds.matrices import (
+    StandardizedMatrix,
+    WhitenedMatrix,
+    column_statistics,
+    grams_within,
+)
 from sparsebounds.program import Program
 
 SAME = 1e-6
@@ -158,7 +163,9 @@ def verify(
 
 
 def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
-    count = int(np.count_nonzero(certificate.coef))
+    w = np.zeros(program.m)
+    w[certificate.support] = certificate.coef
+    count = int(np.count_nonzero(program.to_user(w, 0.0)[0]))
     return (
         f"Verified: {program.describe()}. No model has an objective below "
         f"{rounded_down(lower, 9)}; the stored model with {count} nonzero "
@@ -199,8 +206,12 @@ def _wrong_data(certificate: Certificate, program: Program) -> str | None:
         )
     if program.fingerprint != certificate.fingerprint:
         return "the data (X, y, weights or offset) are not those of the certificate"
-    if isinstance(program.matrix, StandardizedMatrix) and not _own_columns(program, program.matrix):
+    matrix = program.matrix
+    inner = matrix.inner if isinstance(matrix, WhitenedMatrix) else matrix
+    if isinstance(inner, StandardizedMatrix) and not _own_columns(program, inner):
         return "the stored column means and scales are not those of the data"
+    if isinstance(matrix, WhitenedMatrix) and not _whitened(program, matrix):
+        return "the stored recoding does not whiten the columns of every group"
     return None
 
 
@@ -219,6 +230,27 @@ def _own_columns(program: Program, matrix: StandardizedMatrix) -> bool:
     still = np.sqrt(spread) <= 2.0 * program.n * np.finfo(np.float64).eps * np.abs(center)
     alike = np.abs(scale - np.sqrt(spread)) <= SAME * np.sqrt(spread)
     return bool(np.all(alike | (still & (scale == 1.0))))
+
+
+def _whitened(program: Program, matrix: WhitenedMatrix) -> bool:
+    """Whether each group's columns Z become Y = Z T, uncorrelated, that explain all of Z.
+
+    With p the rows' shares: Y^T p Y is a projection, and z_j^T p z_j the sum of (y_l^T p z_j)^2.
+    """
+    groups, shares = matrix.recoding.groups, program.F.p
+    grams = zip(
+        matrix.recoding.blocks,
+        grams_within(matrix.inner, groups, shares),
+        grams_within(matrix, groups, shares),
+        strict=True,
+    )
+    for block, before, after in grams:
+        power = np.einsum("gii->gi", before)
+        explained = np.sum(np.square(block.transpose(0, 2, 1) @ before), axis=1)
+        off = np.abs(after @ after - after)
+        if not np.all(off <= SAME) or not np.all(np.abs(power - explained) <= SAME):
+            return False
+    return True
 
 
 def _wrong_cover(certificate: Certificate, program: Program) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from sparsebounds._support.deadline import Deadline
@@ -72,7 +73,7 @@ def certify(
     status = "optimal" if relative <= tol else "bounded"
     if as_json:
         record = bounds_record(program, proof.lower, proof.upper, relative)
-        print_json({"status": status, "nonzeros": len(proof.support), **record})
+        print_json({"status": status, "nonzeros": int(np.count_nonzero(coef)), **record})
     else:
         summary = bounds_table(program, proof.lower, proof.upper)
         summary.add_row("status", status_text(status, relative, tol))

@@ -258,9 +258,9 @@ class Neighbourhood:
         radius = self.eps if complete else self._radius(unseen, upper)
         return NearOptimal(
             eps=self.eps,
-            supports=tuple(tuple(one.support.tolist()) for one, _, _ in returned),
+            supports=tuple(tuple(np.flatnonzero(coef).tolist()) for _, coef, _ in returned),
             values=values,
-            coefficients=tuple(coef[one.support] for one, coef, _ in returned),
+            coefficients=tuple(coef[coef != 0.0] for _, coef, _ in returned),
             intercepts=np.array([intercept for _, _, intercept in returned]),
             lower=lower,
             upper=upper,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import logsumexp
 
 from sparsebounds._support.array import Array, Vector, namespace
 from sparsebounds.losses.base import Loss, entropy, one_sided
@@ -37,7 +36,7 @@ def log_chances(z: Vector) -> Vector:
     """
     if z.shape[1] == 1:
         return -np.logaddexp(0.0, np.hstack((z, -z)))
-    return np.asarray(z - logsumexp(z, axis=1, keepdims=True))
+    return z - np.logaddexp.reduce(z, axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

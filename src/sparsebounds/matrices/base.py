@@ -130,6 +130,10 @@ class Matrix(ABC):
         """`score_radius` for every row of a."""
         return inner_product_radii(self.shape[0], self.norms, row_norms_up(a)[:, None])
 
+    def sizes(self, index: Index, columns: Vector) -> Vector:
+        """Numbers whose magnitudes the roundings of columns(index), at hand, are relative to."""
+        return columns
+
     def part(self, index: Index) -> Matrix:
         """The matrix of these columns, read once."""
         from sparsebounds.matrices.dense import DenseMatrix
@@ -280,9 +284,13 @@ class Matrix(ABC):
         return z, radius
 
     def image_blocks(
-        self, index: Index, w: Vector, columns: Vector | None = None
+        self,
+        index: Index,
+        w: Vector,
+        columns: Vector | None = None,
+        doubt: Vector | None = None,
     ) -> Iterator[tuple[slice, Vector, Vector]]:
-        """(rows, `image` there), block by block."""
+        """(rows, `image` there), block by block; `doubt` is what w itself may be off by."""
         size, scratch = np.abs(w), Scratch()
         slack = gamma(len(index) + 1 + self.entry_roundings)
         # 2^-49 covers the roundings of what follows.
@@ -291,9 +299,12 @@ class Matrix(ABC):
         lost = up((len(index) + 4 + self.entry_roundings * up(float(np.sum(size)))) * TINY)
         whole = slice(0, self.shape[0])
         for rows, block in self.row_blocks(index) if columns is None else [(whole, columns)]:
-            radius = np.abs(block, out=scratch.like(block)) @ size
+            entries = np.abs(block, out=scratch.like(block))
+            radius = entries @ size
             radius *= share
             radius += lost
+            if doubt is not None:
+                radius += (entries @ doubt) * (1.0 + 4.0 * slack) + lost
             yield rows, block @ w, up(radius)
 
 

@@ -46,6 +46,9 @@ class ChosenColumns(Matrix):
     def columns(self, index: Index) -> Vector:
         return self.whole.columns(self.index[index])
 
+    def sizes(self, index: Index, columns: Vector) -> Vector:
+        return self.whole.sizes(self.index[index], columns)
+
     def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
         return self.whole.row_blocks(self.index[index])
 

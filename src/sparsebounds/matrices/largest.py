@@ -37,6 +37,9 @@ class RowTerms:
     most: int | None
     """How many of these; None: any number."""
 
+    doubt: float = 1.0
+    """Times the rounding of the entries is provided for, where that is not relative to them."""
+
     layers: tuple[tuple[Vector, Vector], ...] = ()
     """(center, scale) by which stored entries become x_ij = (. - center_j)/scale_j, in order."""
 
@@ -68,11 +71,14 @@ class RowTerms:
         """The same, asked of the matrix whose columns are shifted and scaled by these."""
         return replace(self, layers=((center, scale), *self.layers))
 
-    def of(self, block: Vector) -> RowSums:
-        """The sums over a block of all the columns, as they are stored."""
+    def of(self, block: Vector, off: Vector | None = None) -> RowSums:
+        """The sums over a block of all the columns, as they are stored.
+
+        `off` is what entries may be off by, where that is not relative to them.
+        """
         for shift, scale in self.layers:
             block = (block - shift) / scale
-        inside, free = self._terms(block, self.always), self._terms(block, self.chosen)
+        inside, free = (self._terms(block, some, off) for some in (self.always, self.chosen))
         fixed = [np.sum(term, axis=1) for term in inside]
         fixed.append(np.sum(np.abs(block[:, self.always] * self.center[self.always]), axis=1))
         # Maxima and partitions keep a NaN, and the row then proves nothing.
@@ -95,8 +101,15 @@ class RowTerms:
             block[i, row, place] = np.where(free, np.maximum(term, 0.0), 0.0)
         return RowSums(np.stack(fixed), _cut(block, self.most), self.most)
 
-    def _terms(self, block: Vector, some: Mask) -> tuple[Vector, Vector, Vector]:
-        return self._rated(block[:, some], some)
+    def _terms(
+        self, block: Vector, some: Mask, off: Vector | None
+    ) -> tuple[Vector, Vector, Vector]:
+        if off is None:
+            return self._rated(block[:, some], some)
+        part, more = block[:, some], off[:, some]
+        over, under, _ = self._rated(part, some)
+        slack = more * (np.abs(self.center[some]) + self.error[some])
+        return over + slack, under + slack, self._rated(np.abs(part) + more, some)[2]
 
     def _rated(self, part: Vector, some: Mask | Index) -> tuple[Vector, Vector, Vector]:
         shift, slack = part * self.center[some], np.abs(part) * self.error[some]

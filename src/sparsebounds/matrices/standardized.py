@@ -10,9 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._support import validate as check
 from sparsebounds._support.array import Array, Index, Vector
-from sparsebounds._support.errors import InputError
 from sparsebounds._support.rounding import TINY, U, gamma, up
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.bits import Bits
@@ -48,6 +46,19 @@ class StandardizedMatrix(Matrix):
         self.elementwise, self.home, self.sparse = base.elementwise, base.home, base.sparse
         self.by_columns, self.by_products = base.by_columns, base.by_products
         self.room, self.tall = base.room, base.tall
+
+    @property
+    def stated(self) -> tuple[Vector, ...]:
+        """(center, scale)."""
+        return self.center, self.scale
+
+    def inward(self, coef: Vector) -> Vector:
+        """Coefficients on these columns, from those on the user's."""
+        return coef * self.scale
+
+    def outward(self, w: Vector) -> Vector:
+        """Coefficients on the user's columns, from those on these."""
+        return w / self.scale
 
     @property
     def passes(self) -> float:  # type: ignore[override]
@@ -142,16 +153,19 @@ class StandardizedMatrix(Matrix):
         return out
 
     def gram(self, weights: Vector) -> Vector:
-        if not self.sparse:
-            return super().gram(weights)
-        # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
-        sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
-        shift = np.outer(self.center, sums - half)
-        products: Vector = (self.base.gram(weights) - shift - shift.T) / self.scale
-        return products / self.scale[:, None]
+        if self.sparse:
+            # (X - 1 c^T)^T D (X - 1 c^T) is X^T D X and corrections of rank one.
+            sums, half = self.base.scores(weights), 0.5 * float(np.sum(weights)) * self.center
+            shift = np.outer(self.center, sums - half)
+            products = self.base.gram(weights) - shift - shift.T
+        else:
+            # Centred before they are multiplied, and scaled after that.
+            products = self.base.comoments(weights, self.center, weights)[0]
+        scaled: Vector = products / self.scale / self.scale[:, None]
+        return scaled
 
     def centred(self, shares: Vector) -> Matrix:
-        if not self.sparse:
+        if not (self.sparse or self.tall):
             return super().centred(shares)
         return StandardizedMatrix(self.base, self.base.scores(shares), self.scale)
 
@@ -217,17 +231,3 @@ def column_statistics(matrix: Matrix, shares: Vector, *, centred: bool) -> tuple
         spread, center = spread + center**2, np.zeros(len(center))
         constant = spread == 0.0
     return center, np.where(constant, 1.0, np.sqrt(spread))
-
-
-def standardized(
-    matrix: Matrix, shares: Vector, centred: bool, given: tuple[Vector, Vector] | None = None
-) -> StandardizedMatrix:
-    """The matrix on its own means and scales, or on `given` ones, which are checked."""
-    if given is None:
-        return StandardizedMatrix(matrix, *column_statistics(matrix, shares, centred=centred))
-    center, scale = (
-        check.real_vector("standardize", one, matrix.shape[1], "column") for one in given
-    )
-    if np.any(scale <= 0):
-        raise InputError("standardize holds a scale that is not greater than 0.")
-    return StandardizedMatrix(matrix, center, scale)

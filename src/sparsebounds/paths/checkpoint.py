@@ -192,7 +192,8 @@ class PathCheckpoint:
             if not np.isfinite(claimed.upper):
                 raise ValueError("a model does not obey the constraints")
             dual = duals[roots[i]]
-            yield Row(program, claimed, values, intercept, unpriced, dual, fixed[i], nodes, seconds)
+            found = (support, values, intercept, unpriced, dual, fixed[i], nodes, seconds)
+            yield Row(program, claimed, *found)
 
 
 def _proved_again(
@@ -263,7 +264,8 @@ def _model(
     coef = np.zeros(program.m)
     coef[support] = values
     w, b = program.to_program(coef, intercept)
-    if not np.array_equal(np.flatnonzero(w), support):
+    whole = program.groups.whole
+    if not np.array_equal(whole(np.flatnonzero(w)), whole(support)):
         raise ValueError("a model's support is not where its coefficients are")
     return w, b
 
@@ -299,7 +301,7 @@ def _arrays(state: WalkState) -> dict[str, Any]:
         arrays["before"] = state.before
     arrays |= packed("batches", state.batches, np.int64)
     arrays |= packed("known", state.known, np.int64)
-    arrays |= packed("supports", [one.support for one in known], np.int64)
+    arrays |= packed("supports", [row.support for row in rows], np.int64)
     arrays |= packed("coefs", [row.values for row in rows], np.float64)
     arrays |= packed("fixed_in", [row.fixed_in for row in rows], np.int64)
     arrays |= packed("leaves", leaves, np.int64)

@@ -61,6 +61,7 @@ class NonConvexWalk(Course):
         row = Row(
             program,
             found.certificate,
+            found.support,
             found.coef[found.support],
             found.intercept,
             found.upper - float(np.sum(program.prices[program.counted(found.support)])),

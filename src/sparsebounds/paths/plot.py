@@ -1,8 +1,8 @@
 """The picture of a path: what is proved, the coefficients, and who is in.
 
 Three panels over one axis, k or the price. Above, the objective of the models and the region in
-which the best possible is proved to lie. In the middle, the coefficients on the program's own
-columns (standardized ones where they are), so that they compare. Below, one line per feature in the
+which the best possible is proved to lie. In the middle, the coefficients (on
+standardized columns, where these are) so that they compare. Below, one line per feature in the
 order of entry: filled where it is in the model, dark where it is proved to be in every best one.
 """
 
@@ -75,13 +75,10 @@ def entry_order(path: Path) -> Index:
 
 
 def program_coefs(path: Path, features: Index) -> Vector:
-    """Coefficients on the program's own columns, one row per point."""
-    found = np.zeros((len(path), len(features)))
-    for row, point in zip(found, path, strict=True):
-        w = np.zeros(point.certificate.shape[1])
-        w[point.certificate.support] = point.certificate.coef
-        row[:] = w[features]
-    return found
+    """Coefficients, one row per point: of columns of standard deviation 1, where `standardize`."""
+    stated = path[0].certificate.problem.standardize
+    scale = np.ones(len(features)) if stated is None else stated[1][features]
+    return np.array([point.coef[features] * scale for point in path])
 
 
 def _objective(ax: Any, path: Path, x: Vector) -> None:

@@ -66,7 +66,7 @@ class PathPoint:
         return cls(
             k=program.k,
             l0=program.l0 if isinstance(program.l0, float) else None,
-            support=certificate.support,
+            support=row.support,
             values=row.values,
             intercept=row.intercept,
             fixed_in=row.fixed_in,

@@ -25,8 +25,9 @@ class Row:
     certificate: Certificate
     """The model on the program's own columns, both bounds as they are claimed, and the proof."""
 
+    support: Index
     values: Vector
-    """The model's nonzeros in the user's units."""
+    """The model's nonzeros in the user's units, and where they are."""
 
     intercept: float
     unpriced: float
@@ -53,9 +54,14 @@ class Row:
         """A model as the user gets it, with a lower bound and its proof."""
         model, coef, intercept = as_returned(program, found)
         certificate = Certificate.build(program, duals, leaves, model.w, model.b, lower=lower)
-        support = certificate.support
-        unpriced = model.value - float(np.sum(program.prices[program.counted(support)]))
-        return cls(program, certificate, coef[support], intercept, unpriced, dual)
+        unpriced = model.value - float(np.sum(program.prices[program.counted(certificate.support)]))
+        support = np.flatnonzero(coef)
+        return cls(program, certificate, support, coef[support], intercept, unpriced, dual)
+
+    @property
+    def features(self) -> Index:
+        """The model's features on the program's own columns, with all of their groups."""
+        return self.program.groups.whole(self.certificate.support)
 
     @property
     def counted(self) -> int:
@@ -106,6 +112,7 @@ class Row:
         return replace(
             self,
             certificate=mine,
+            support=other.support,
             values=other.values,
             intercept=other.intercept,
             unpriced=other.unpriced,

@@ -124,7 +124,7 @@ class Walk(Course):
             row = self.shifted(row, relaxed)
         if self.exact and not self.late() and not self.interrupted:
             row = self.searched(row, relaxed)
-        self.known = [row.certificate.support, *search.grown]
+        self.known = [row.features, *search.grown]
         self.last, self.before = relaxed, before
         screened = screen_at(program, relaxed.point, row.certificate.upper)
         self.rows.append(replace(row, fixed_in=screened.fixed_in, seconds=clock.seconds))
@@ -149,7 +149,7 @@ class Walk(Course):
         """In k: from larger models to smaller ones, which may beat what growing found."""
         if self.by_price or len(self.rows) < 2 or self.last is None:
             return
-        known = [row.certificate.support for row in self.rows]
+        known = [row.features for row in self.rows]
         search = Search(self.rows[-1].program, self.last, known, self.finish, self.columns)
         for i in range(len(self.rows) - 2, -1, -1):
             if self.late() or self.interrupted:
@@ -158,12 +158,12 @@ class Walk(Course):
             surplus = max(0, larger.counted - int(self.grid[i]))
             model = larger.model(math.nan)
             if self.program.ball is not None:  # its multiplier is not at hand
-                model = search.model(larger.certificate.support)
+                model = search.model(larger.features)
             try:
                 support = search.shrunk(model, surplus)
             except TimeUp:
                 break
-            if not np.array_equal(support, row.certificate.support):
+            if not np.array_equal(support, row.features):
                 self.rows[i] = row.or_found(search.finished(search.model(support)))
 
     def proved(self, row: Row, tree: Tree, lower: float) -> Row:

@@ -171,6 +171,13 @@ class Groups:
         for size in np.unique(counts):
             yield places[starts[counts == size, None] + np.arange(size)]
 
+    @cached_property
+    def several(self) -> list[Index]:
+        """The columns of groups of two and more, a row per group: one number of columns after the
+        other, groups in the order of their leaders."""
+        every = np.ones(self.size, dtype=np.bool_)
+        return [members for members in self.by_size(every) if members.shape[1] > 1]
+
     def part(self, columns: Index | slice) -> Groups:
         """The groups of some columns, which are whole groups with their leaders first."""
         if self.leaders is None or (isinstance(columns, slice) and columns == slice(None)):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import linprog
 
 from sparsebounds._support.array import Vector
 from sparsebounds.primalization.centred import centred
@@ -35,6 +34,8 @@ def paper_points(
     point: TiedPoint, draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[Vector, float] | None]:
     """For each random objective the primalized (w, b); None where the solver found no vertex."""
+    from scipy.optimize import linprog
+
     program = point.program
     chosen = np.flatnonzero((point.w != 0.0) & program.groups.held(program.free))
     v = point.w[chosen] / point.u[chosen]

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scipy.optimize import minimize_scalar
-
 from sparsebounds.bounds import DualPoint, bound_at, conjugate_up, dual_point_at, floor, repair
 from sparsebounds.program import Program
 
@@ -21,6 +19,7 @@ ACCURACY = 1e-4
 
 def best_multiple(program: Program, point: DualPoint) -> DualPoint:
     """The dual point at the best multiple; `point` itself where none is better."""
+    from scipy.optimize import minimize_scalar
 
     def loss(c: float) -> float:
         t = c * point.t

@@ -33,6 +33,10 @@ class RelaxationWarning(UserWarning):
     """
 
 
+WIDE = 64
+"""Columns of a tall matrix that all are multiplied with one another for one relaxation, at most."""
+
+
 def relax(
     program: Program,
     tol: float = 1e-8,
@@ -100,7 +104,13 @@ def relax(
     if start is not None and len(start.w) != program.m:
         raise InputError(f"start has {len(start.w)} coefficients, but the program {program.m}.")
     result = relaxation_of(
-        program, tol, start=start, time_limit=deadline, callback=callback, workspace=workspace
+        program,
+        tol,
+        start=start,
+        time_limit=deadline,
+        callback=callback,
+        workspace=workspace,
+        alone=True,
     )
     if result.status == "bounded":
         warnings.warn(f"{result.message}.", RelaxationWarning, stacklevel=2)
@@ -115,15 +125,19 @@ def relaxation_of(
     time_limit: Limit = None,
     callback: Callback | None = None,
     workspace: Workspace | None = None,
+    alone: bool = False,
 ) -> Relaxation:
     """`relax` without its checks and its warning, for whoever states the gap in another way.
+
+    Unless it is `alone`, what is asked next needs the products of all columns as well.
 
     A filter for warnings belongs to the whole process: threads that set one get into each other's.
     """
     # Overflow far from the solution is an infinite value, not news for the user.
     with np.errstate(all="ignore"), one_thread():
         deadline = Deadline.of(time_limit)
-        small = compressed(program) if compressible(program, deadline) else None
+        whole = not (alone and program.m > WIDE) and compressible(program, deadline)
+        small = compressed(program) if whole else None
         if small is not None:
             return carried(program, small, tol, start, deadline, callback)
         run = WorkingSet(enclosed(program), tol, start, deadline, callback, workspace)

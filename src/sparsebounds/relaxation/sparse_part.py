@@ -61,6 +61,8 @@ class SparsePart(GeneralPart):
 
     def products(self, point: SmoothPoint, active: Index) -> Products | None:
         bend, part, count = self._bend(point), self._of(active), len(active)
+        if not part.sparse and count <= FACTORED:
+            return None
         entries, n = float(part.entries), self.program.n
         product = CALL + ENTRY * entries + ROW * n
         most = (FLOP * float(count) ** 3 + ENTRY * entries * (FEW + entries / n)) / product

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds.matrices import StandardizedMatrix
 from sparsebounds.program import Program
 from sparsebounds.report.page import Cell, Table, named, number
 from sparsebounds.solving import Solution
@@ -18,9 +17,7 @@ IN, OUT = "in every best model", "in no best model"
 
 def moments(program: Program) -> tuple[Vector, Vector]:
     """Weighted mean and standard deviation of each column, in the user's units: one pass."""
-    matrix = program.matrix
-    base = matrix.base if isinstance(matrix, StandardizedMatrix) else matrix
-    mean, spread = base.moments(program.F.p)
+    mean, spread = program.data.matrix.moments(program.F.p)
     return mean, np.sqrt(spread)
 
 

@@ -103,7 +103,8 @@ def coded(program: Program, y: Any) -> Vector:
 def fitted(program: Program, model: CertifiedPoint) -> Predicted:
     """The program's own rows."""
     w, b = program.to_program(model.coef, model.intercept)
-    z = program.matrix.columns(model.support) @ w[model.support] + b + program.level
+    support = np.flatnonzero(w)
+    z = program.matrix.columns(support) @ w[support] + b + program.level
     z = z if program.offset is None else z + program.offset
     even = bool(np.all(program.weights == program.weights[0]))
     return Predicted(program, program.response, z, None if even else program.weights)
