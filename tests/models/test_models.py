@@ -18,6 +18,7 @@ from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Around, Quadratic, descend, moves
 from sparsebounds.models.expansion import Expansion
 from sparsebounds.models.moves import Move
+from sparsebounds.penalties import Groups
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import relax
 from sparsebounds.testing import brute_force, random_program
@@ -98,6 +99,31 @@ def test_exchange_table_is_exact_for_a_quadratic(seed: int, priced: bool) -> Non
     assert {m.leave for m in found if m.enter is None} == ({1, 4} if priced else set())
     changes = [move.change for move in found]
     assert changes == sorted(changes)
+
+
+def test_exchange_table_of_groups_is_exact_for_a_quadratic() -> None:
+    """Groups of 1, 2 and 3: all moves, and the best of them where only one is asked for."""
+    leaders = np.array([0, 0, 2, 3, 3, 3, 6, 7, 7])
+    groups, fixed = Groups(leaders), leaders != np.arange(9)
+    members = {head: np.flatnonzero(leaders == head).tolist() for head in groups.heads.tolist()}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A, y = rng.normal(size=(15, 9)) @ rng.normal(size=(9, 9)), rng.normal(size=15)
+        price = np.where(fixed, 0.0, 0.05 * rng.random(9) * (seed % 2))
+        ridge, none = 0.1 + rng.random(9), np.zeros(9, dtype=bool)
+        model = Quadratic(A.T @ A / 15, A.T @ y / 15, ridge, price, none, groups)
+        heads = {0, 6}
+        inside = np.array([i for head in sorted(heads) for i in members[head]])
+        found = moves(model, inside, fixed, room=1, most=1000)
+        before = best_value(model, inside.tolist())
+        for move in found:
+            after = heads - {move.leave} | ({move.enter} - {None})
+            value = best_value(model, [i for head in after for i in members[head]])
+            assert value - before == pytest.approx(move.change, abs=1e-10)
+        assert len(found) == 3 + 2 * 3 + 2 * (seed % 2)
+        helping = [move for move in found if move.change < 0.0][:1]
+        first = moves(model, inside, fixed, room=1, most=1, below=0.0)
+        assert [m for m in first if m.change < 0.0] == helping
 
 
 @pytest.mark.parametrize("one_sided", [False, True])

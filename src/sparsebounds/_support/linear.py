@@ -63,6 +63,31 @@ def positive_inverse(matrix: Vector) -> Vector:
     return inverse(matrix)
 
 
+def inverses(matrices: Vector) -> Vector:
+    """The inverses of symmetric positive definite matrices, along the first axis."""
+    try:
+        return np.asarray(np.linalg.inv(matrices), np.float64)
+    except np.linalg.LinAlgError:
+        return np.stack([positive_inverse(one) for one in matrices])
+
+
+def quadratic_forms(matrix: Vector, right: Vector, least: Vector) -> Vector:
+    """right.matrix^-1 right for many small systems, whose own axes are the first ones.
+
+    There may be several right sides per system, along axes after the first. Pivots are `least` or
+    more: those of a matrix that exceeds a diagonal are at least that diagonal.
+    """
+    total, matrix = np.zeros(()), matrix.copy() if len(matrix) > 1 else matrix
+    several = (1,) * (right.ndim + 1 - matrix.ndim)
+    for i in range(len(matrix)):
+        pivot, first = np.maximum(matrix[i, i], least[i]), right[0]
+        total = total + np.square(first) / pivot
+        share = matrix[i + 1 :, i] / pivot
+        matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
+        right = right[1:] - share.reshape((len(share), *several, *share.shape[1:])) * first
+    return total
+
+
 def product(left: Array, right: Array) -> Array:
     """left @ right, of matrices or of a matrix and a vector, in pieces where it is large."""
     if not isinstance(left, np.ndarray):

@@ -109,8 +109,9 @@ class RidgeBounder(Bounder):
         program, metrics = self.program, self.smooth.metrics(points)
         w, made = np.zeros(points.w.shape), np.zeros(len(state), dtype=np.bool_)
         proximal = np.broadcast_to(PROXIMAL * metrics, w.shape)
-        step = 1.0 / np.maximum(metrics, 1e-290)
-        pieces = self._many(state).patterns(points.w - step * points.gradient, step)
+        many = self._many(state)
+        step = many.even(1.0 / np.maximum(metrics, 1e-290))
+        pieces = many.patterns(points.w - step * points.gradient, step)
         for i, pattern in enumerate(pieces):
             self.steps += 1
             size = len(pattern.active) ** 2

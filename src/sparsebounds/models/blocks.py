@@ -7,27 +7,54 @@ With I the places of a group inside, C = (M^-1_II)^-1 and g the features of a gr
     swap I for g    drop I, then add g with rho_g + B_gI C x_I and S_g + B_gI C B_gI^T
 
 Groups of one size go through every step together. As S_g only grows once I has left, the gain of a
-swap is at most that with the old S_g and the new rho_g, which is no system to solve: swaps are
-looked at closely where that may be among the best. Signs are not looked at: a fit decides.
+swap is at most that with the old S_g and the new rho_g, which is found for all swaps at once: they
+are looked at closely in that order, while one may be among the best. Signs are not looked at: a fit
+decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.linear import positive_inverse, solved
+from sparsebounds._support.linear import inverses, positive_inverse, quadratic_forms
 from sparsebounds.models.moves import Move, first
 
 if TYPE_CHECKING:
     from sparsebounds.models.exchange import Quadratic
 
 
-CLOSER = 8
-"""Times as many swaps as are wanted are looked at closely, per group that leaves, at most."""
+CLOSELY = 16
+"""Swaps that are looked at closely at first; then four times as many, and so on."""
+
+
+class Leaving(NamedTuple):
+    """Groups of one size that may leave, a row per group."""
+
+    leaders: Index
+    places: Index
+    """In S."""
+
+    held: Vector
+    """C."""
+
+    pull: Vector
+    """C x."""
+
+    cost: Vector
+    """What dropping costs, prices aside."""
+
+
+class Entering(NamedTuple):
+    """Groups of one size that may enter, a row per group."""
+
+    features: Index
+    schur: Vector
+    """S, the groups along the last axis."""
 
 
 class Blocks:
@@ -42,99 +69,122 @@ class Blocks:
         self._weights = self._inverse @ H
         self._rho = model.linear - self._x @ H
 
-    def dropped(self) -> tuple[Index, list[Index], Vector]:
-        """(leaders, places in S, what dropping costs) of the groups that may leave."""
-        leaders = self.inside[~self._fixed[self.inside]]
-        own = self.model.groups.spread(np.arange(len(self._fixed)))[self.inside]
-        places = [np.flatnonzero(own == leader) for leader in leaders]
-        costs = [0.5 * float(self._x[one] @ self._held(one)) for one in places]
-        return leaders, places, np.array(costs)
-
-    def _held(self, places: Index) -> Vector:
-        """C x of a group."""
-        return solved(self._inverse[np.ix_(places, places)], self._x[places])
+    @cached_property
+    def leaving(self) -> list[Leaving]:
+        """The groups that may leave."""
+        found, place = [], np.full(len(self._fixed), -1)
+        place[self.inside] = np.arange(len(self.inside))
+        for g in self.model.members:
+            places = place[g[(place[g[:, 0]] >= 0) & ~self._fixed[g[:, 0]]]]
+            if len(places):
+                held = inverses(self._inverse[places[:, :, None], places[:, None, :]])
+                x = self._x[places]
+                pull = (held @ x[:, :, None])[:, :, 0]
+                cost = 0.5 * np.einsum("id,id->i", x, pull)
+                found.append(Leaving(self.inside[places[:, 0]], places, held, pull, cost))
+        return found
 
     @cached_property
-    def _outside(self) -> list[tuple[Index, Vector, Vector]]:
-        """(features, S, S^-1) of the groups that may enter, a row per group, by their sizes."""
-        model, found = self.model, list[tuple[Index, Vector, Vector]]()
-        open_ = model.groups.held(~self._fixed)
-        open_[self.inside] = False
-        for g in model.groups.by_size(open_):
-            taken = np.einsum("sgd,sge->gde", self._across[:, g], self._weights[:, g])
-            schur = model.hessian[g[:, :, None], g[:, None, :]] - taken
-            np.einsum("gdd->gd", schur)[:] += model.ridge[g]
-            try:
-                inverse = np.linalg.inv(schur)
-            except np.linalg.LinAlgError:
-                inverse = np.full(schur.shape, np.nan)
-            found.append((g, schur, inverse))
+    def entering(self) -> list[Entering]:
+        """The groups that may enter."""
+        model, found = self.model, list[Entering]()
+        opened = ~self._fixed
+        opened[self.inside] = False
+        for g in model.members:
+            g = g[opened[g[:, 0]]]
+            if len(g):
+                taken = np.einsum("sgd,sge->deg", self._across[:, g], self._weights[:, g])
+                schur = model.hessian[g.T[:, None], g.T[None]] - taken
+                np.einsum("ddg->dg", schur)[:] += model.ridge[g].T
+                found.append(Entering(g, schur))
         return found
+
+    def _gains(self, some: Entering, rho: Vector) -> Vector:
+        """rho.S^-1 rho / 2 of groups that may enter; the last axis is that of features."""
+        g = some.features.T
+        pulls = np.moveaxis(rho[..., g], -2, 0)
+        return 0.5 * quadratic_forms(some.schur, pulls, self.model.ridge[g])
 
     def added(self) -> tuple[Index, Vector]:
         """(leaders, gains) of the groups that may enter."""
         leaders, gains = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for g, _, inverse in self._outside:
-            leaders.append(g[:, 0])
-            gains.append(_gains(inverse, self._rho[g]))
-        every = np.concatenate(leaders)
-        order = np.argsort(every)
-        return every[order], np.concatenate(gains)[order]
-
-    def swapped(self, gone: Index, least: float, most: int) -> tuple[Index, Vector]:
-        """(leaders, gains less prices) of groups that may enter once a group of S has left.
-
-        Those that gain more than `least`, and the `most` best of them at least.
-        """
-        price = self.model.price
-        leaders, gains = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        held = self._held(gone)
-        for g, schur, inverse in self._outside:
-            rho = self._rho[g] + np.einsum("sgd,s->gd", self._weights[gone][:, g], held)
-            limit = _gains(inverse, rho) - price[g[:, 0]]
-            some = np.flatnonzero(~(limit <= least))
-            if len(some) > CLOSER * most:
-                some = some[np.argsort(-limit[some], kind="stable")[: CLOSER * most]]
-            if len(some) == 0:
-                continue
-            part = self._weights[gone][:, g[some]]
-            block = self._inverse[np.ix_(gone, gone)]
-            share = solved(block, part.reshape(len(gone), -1)).reshape(part.shape)
-            try:
-                larger = schur[some] + np.einsum("sgd,sge->gde", part, share)
-                ends = np.linalg.solve(larger, rho[some, :, None])[:, :, 0]
-            except np.linalg.LinAlgError:
-                continue
-            leaders.append(g[some, 0])
-            gains.append(0.5 * np.einsum("gd,gd->g", rho[some], ends) - price[g[some, 0]])
+        for some in self.entering:
+            leaders.append(some.features[:, 0])
+            gains.append(self._gains(some, self._rho))
         return np.concatenate(leaders), np.concatenate(gains)
 
+    def swaps(self) -> Iterator[Swaps]:
+        """Groups of one size in the place of those of another."""
+        for gone in self.leaving:
+            pulls = np.einsum("ie,iep->ip", gone.pull, self._weights[gone.places])
+            lost = gone.cost - self.model.price[gone.leaders]
+            for some in self.entering:
+                rho = self._rho + pulls
+                change = lost[:, None] + self.model.price[some.features[:, 0]]
+                yield Swaps(self, gone, some, rho, change, change - self._gains(some, rho))
 
-def _gains(inverse: Vector, rho: Vector) -> Vector:
-    """rho.S^-1 rho / 2, a row per group."""
-    ends = np.einsum("gde,ge->gd", inverse, rho)
-    return np.asarray(0.5 * np.einsum("gd,gd->g", rho, ends))
+    def dropped(self) -> tuple[Index, Vector]:
+        """(leaders, what dropping costs) of the groups that may leave, prices aside."""
+        leaders, cost = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for gone in self.leaving:
+            leaders.append(gone.leaders)
+            cost.append(gone.cost)
+        return np.concatenate(leaders), np.concatenate(cost)
 
 
-def group_moves(model: Quadratic, inside: Index, fixed: Mask, room: int, most: int) -> list[Move]:
-    """The most promising moves of whole groups, best first."""
+class Swaps(NamedTuple):
+    """Groups of one size that may leave for those of another: a table of both."""
+
+    here: Blocks
+    gone: Leaving
+    some: Entering
+    rho: Vector
+    change: Vector
+    """What leaving costs, and prices."""
+
+    least: Vector
+    """The change at least."""
+
+    def closely(self, rows: Index, columns: Index) -> Vector:
+        """The change of some of them."""
+        here, model = self.here, self.here.model
+        g = self.some.features[columns]
+        part = here._weights[self.gone.places[rows][:, :, None], g[:, None, :]]
+        larger = np.einsum("sed,sef,sfh->dhs", part, self.gone.held[rows], part, optimize=True)
+        larger += self.some.schur[:, :, columns]
+        pulls = self.rho[rows[:, None], g].T
+        gains = 0.5 * quadratic_forms(larger, pulls, model.ridge[g.T])
+        return np.asarray(self.change[rows, columns] - gains)
+
+
+def group_moves(
+    model: Quadratic, inside: Index, fixed: Mask, room: int, most: int, below: float
+) -> list[Move]:
+    """The most promising moves of whole groups with a change below a level, best first."""
     here, found = Blocks(model, inside, fixed), list[Move]()
-    leaving, places, lost = here.dropped()
-    dropped = lost - model.price[leaving]
+    leaving, lost = here.dropped()
     for i in np.flatnonzero(model.price[leaving] > 0.0):
-        found.append(Move(int(leaving[i]), None, float(dropped[i])))
+        found.append(Move(int(leaving[i]), None, float(lost[i] - model.price[leaving[i]])))
     if room > 0:
         leaders, gains = here.added()
         changes = model.price[leaders] - gains
         found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
-    for i in np.argsort(dropped, kind="stable").tolist():
-        found = _best(found, most)
-        last = found[-1].change if len(found) == most else np.inf
-        leaders, gains = here.swapped(places[i], float(dropped[i]) - last, most)
-        changes = float(dropped[i]) - gains
-        found += [
-            Move(int(leaving[i]), int(leaders[j]), float(changes[j])) for j in first(changes, most)
-        ]
+    for swaps in here.swaps():
+        least, count = np.where(np.isnan(swaps.least), -np.inf, swaps.least).ravel(), CLOSELY
+        while True:
+            found = _best(found, most)
+            last = min(found[-1].change, below) if len(found) == most else below
+            left = np.flatnonzero(least < last)
+            if len(left) == 0:
+                break
+            some = left[first(least[left], count)]
+            rows, columns = np.divmod(some, swaps.least.shape[1])
+            changes = swaps.closely(rows, columns)
+            leave, enter = swaps.gone.leaders[rows], swaps.some.features[columns, 0]
+            found += [
+                Move(int(leave[j]), int(enter[j]), float(changes[j])) for j in first(changes, most)
+            ]
+            least[some], count = np.inf, 4 * count
     return _best(found, most)
 
 

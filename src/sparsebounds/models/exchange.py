@@ -100,6 +100,14 @@ class Quadratic:
         return [fit + price for fit, price in zip(least, prices, strict=True)]
 
     @cached_property
+    def members(self) -> list[Index]:
+        """The features of groups, a row per group, for one size after the other."""
+        every = np.arange(len(self.linear))
+        if self.groups.single:
+            return [every[:, None]]
+        return list(self.groups.by_size(np.ones(len(every), dtype=np.bool_)))
+
+    @cached_property
     def curvature(self) -> Vector:
         """Of each feature, its ridge included."""
         curvature: Vector = np.diagonal(self.hessian) + self.ridge
@@ -257,15 +265,16 @@ def moves(
     room: int,
     most: int,
     here: Around | None = None,
+    below: float = np.inf,
 ) -> list[Move]:
     """The most promising moves from a support, best first, ties by position.
 
     `fixed` features neither leave nor enter; `room` is how many may be added without dropping.
     Features without a price are not dropped: that never helps. `here` is the support's own, where
-    it is at hand.
+    it is at hand. Swaps of no interest are those whose change is not `below` a level.
     """
     if not model.groups.single:
-        return group_moves(model, inside, fixed, room, most)
+        return group_moves(model, inside, fixed, room, most, below)
     here = Around(model, inside) if here is None else here
     inside, price = here.inside, np.where(fixed, np.inf, model.price)
     price[inside] = np.inf
@@ -317,7 +326,8 @@ def descend(
         if here is not None and room <= 0 and not model.priced:
             move = here.best_swap(fixed)
         else:
-            move = next(iter(moves(model, inside, fixed, room=room, most=1, here=here)), None)
+            found = moves(model, inside, fixed, room=room, most=1, here=here, below=0.0)
+            move = next(iter(found), None)
         if move is None or not move.change < -least:
             break
         room += (move.leave is not None) - (move.enter is not None)
@@ -338,7 +348,7 @@ def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
         here = Around(model, inside)
         loss = np.where(fixed[inside], np.inf, here.x**2 / here.spread)
         return np.delete(inside, np.argmin(loss))
-    leaders, _, lost = Blocks(model, inside, fixed).dropped()
+    leaders, lost = Blocks(model, inside, fixed).dropped()
     return after(inside, Move(int(leaders[np.argmin(lost)]), None, 0.0), model.groups)
 
 

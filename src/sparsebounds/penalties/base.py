@@ -29,9 +29,6 @@ from sparsebounds.penalties.groups import Groups
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
-MOST_TANGENTS, SAME = 12, 1e-14
-"""Newton steps for the weight of a group, and the change at which they end."""
-
 
 @dataclass(frozen=True)
 class Slopes:
@@ -219,43 +216,31 @@ class Penalty(ABC):
         return np.where(self.inside, 1.0, self.groups.spread(u))
 
     def pattern(self, q: Vector, step: Vector) -> Pattern:
-        """The piece of h that a proximal step of lengths `step` from q lands on."""
+        """The piece of h that a proximal step from q, of `even` lengths, lands on."""
         return self._piece(*self._landed(q, step), self.inside)
+
+    def even(self, step: Vector) -> Vector:
+        """Steps at most as long, with the same step ridge for all features of a group.
+
+        Columns are the last axis; one row for many stays one.
+        """
+        if self.groups.single:
+            return step
+        lengths: Vector = self.groups.least(step * self.ridge) / self.ridge
+        return lengths
 
     def _landed(self, q: Vector, step: Vector) -> tuple[Vector, Vector]:
         """(w, u): where that step lands, in directions, and its weights.
 
         With s = step ridge, a feature lands at w_i = q_i u/(u + s_i), where the length of q_i/(u +
-        s_i) over its group is beta, u between 0 and 1. For a single feature u = t/beta - s; in a
-        group the reciprocal of that length is concave in u, and Newton's method goes by its
-        tangent, which has the same form.
+        s_i) over its group is beta, u between 0 and 1. As s is the same within a group (`even`), u
+        = t/beta - s.
         """
         t, shift = self.root * self.reach(q), np.maximum(step * self.ridge, SMALLEST)
         if self.groups.single:
             u = self._landing(t, shift)
         else:
-            groups, u, leads = (
-                self.groups,
-                np.ones_like(q),
-                np.broadcast_to(self.groups.lead, q.shape),
-            )
-            for _ in range(MOST_TANGENTS):
-                part = groups.spread(u) + shift
-                squares = np.square(t / part)
-                total = np.where(leads, groups.gather(squares), 0.0)
-                some = total > 0.0
-                # N^2 / sum of squares/part: the slope's length is a mean of part.
-                mean = total / np.where(some, groups.gather(squares / part), 1.0)
-                before, u = (
-                    u,
-                    self._landing(
-                        np.sqrt(total) * mean, np.where(some, np.maximum(mean - u, SMALLEST), 1.0)
-                    ),
-                )
-                if np.all(np.abs(u - before) <= SAME * u):
-                    break
-            u = np.where(self.inside, 1.0, groups.spread(u))
-            q = q * (u / (u + shift))
+            u = self.groups.spread(self._landing(self.groups.lengths(t), shift))
         u = np.where(self.inside, 1.0, u)
         if self.positive is np.False_:
             return q, u

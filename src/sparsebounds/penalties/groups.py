@@ -138,6 +138,14 @@ class Groups:
         found: Any = values[..., self.leaders]
         return cast(Spread, found)
 
+    def least(self, values: Vector) -> Vector:
+        """The smallest number of its group, for each column. Columns are the last axis."""
+        if self.leaders is None:
+            return values
+        order, starts = self._order
+        least = np.minimum.reduceat(values[..., order], starts, axis=-1)
+        return np.asarray(self.spread(self.placed(least)))
+
     def whole(self, features: Index) -> Index:
         """All columns of the groups that some features belong to, in order."""
         if self.leaders is None:

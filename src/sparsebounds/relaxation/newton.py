@@ -127,6 +127,7 @@ def newton(
         with np.errstate(divide="ignore"):
             # A column of zeros has no curvature and no gradient: any length will do.
             step = np.where(diagonal > 1e-290, 1.0 / (diagonal * (1.0 + proximal)), 1.0)
+        step = penalty.even(step)
         pattern = penalty.pattern(point.w - step * point.gradient, step)
         size = len(pattern.active) ** 2
         if deadline.late(newton=size):

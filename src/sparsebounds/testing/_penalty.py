@@ -54,6 +54,7 @@ def check_penalty(penalty: Penalty, m: int, *, random_state: int = 0) -> None:
 
 def _check_pattern(penalty: Penalty, q: Vector, step: Vector, rng: np.random.Generator) -> Vector:
     """The minimiser on the piece is that of sum (w - q)^2/(2 step) + h(w); it is returned."""
+    step = penalty.even(step)
     piece = penalty.pattern(q, step)
     some = piece.active
     matrix = np.diag(1.0 / step[some] + piece.ridge)
