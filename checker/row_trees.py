@@ -233,7 +233,8 @@ class RowBounds:
             flat = size * small >= c
             value = c * c / 2 if flat else (r * r - (1 - small * small) * bent * bent) / 2
             slope = Q(0) if flat else (size - bent) * (1 if r > 0 else -1)
-        return value + self.STEEP * outside**2 / 2, slope + self.STEEP * outside
+        # A line through the end of what is known: it is below 0 for the node's residuals.
+        return value + self.STEEP * outside**2, slope + self.STEEP * outside
 
     def convex(self, state, theta, span, lends, eta, key):
         """Whether the loss of a node and what is lent to it are proved convex."""

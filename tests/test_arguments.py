@@ -53,3 +53,33 @@ def test_other_names_are_refused(function: Any, given: dict[str, Any], sentence:
     with pytest.raises(InputTypeError) as caught:
         function(np.eye(3), np.arange(3.0), k=1, ridge=0.1, **given)
     assert str(caught.value).startswith(sentence)
+
+
+P = sb.Program(np.eye(3), np.arange(3.0), k=1, ridge=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: sb.solve(np.eye(3), np.ones(3), 3), "as in solve(X, y, k=...)."),
+        (lambda: sb.path(np.eye(3), np.ones(3), [1]), "as in path(X, y, ks=...)."),
+        (lambda: sb.SparseRegressor(3, 0.1), "as in SparseRegressor(k, ball=...)."),
+        (lambda: sb.SparseRegressor(kk=3), "SparseRegressor has no argument 'kk'. Did you mean"),
+        (lambda: sb.SparseClassifierCV(rigdes=3), "CV has no argument 'rigdes'. Did you mean 'rid"),
+        (lambda: sb.relax(np.eye(3), k=3), "program: relax(sb.Program(X, y, k=...))."),
+        (lambda: sb.path(np.eye(3), ks=[1]), "path needs y"),
+        (lambda: sb.path(P, ks=[1], ridge=1.0), "and ridge too"),
+        (lambda: sb.certify(P, sb.SparseRegressor()), "without coefficients; call its fit(X, y)"),
+    ],
+)
+def test_calls_that_cannot_be_say_how_they_can(call: Any, sentence: str) -> None:
+    with pytest.raises(InputTypeError) as caught:
+        call()
+    assert sentence in str(caught.value)
+
+
+def test_a_path_of_a_program_is_that_of_its_data() -> None:
+    data = sb.datasets.make_correlated(30, 6, nonzeros=2)
+    program = sb.Program(data.X, data.y, l0=1.0, ridge=0.1)
+    whole = sb.path(data.X, data.y, ks=[1, 2], ridge=0.1)
+    assert np.array_equal(sb.path(program, ks=[1, 2]).lower, whole.lower)

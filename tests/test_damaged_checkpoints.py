@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.cases import LONG
 
+import sparsebounds as sb
 from sparsebounds._support.checkpoint import CHECKSUM, _checksum
 from sparsebounds._support.errors import InputError
 from sparsebounds.exact import Checkpoint
-from sparsebounds.paths import path_of
 from sparsebounds.program import Program
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force
@@ -175,7 +175,7 @@ def test_damaged_paths(name: str, tmp_path: Path) -> None:
         if getattr(now, "done", 0) == 2:
             raise KeyboardInterrupt
 
-    path_of(program, **grid, checkpoint=file, callback=stopped)
+    sb.path(program, **grid, checkpoint=file, callback=stopped)
     content, arrays = file.read_bytes(), arrays_of(file)
     points = [
         program.with_price(value) if name == "l0" else program.with_budget(value)
@@ -185,7 +185,7 @@ def test_damaged_paths(name: str, tmp_path: Path) -> None:
     rng, taken = np.random.default_rng(11), 0
 
     def check() -> bool:
-        found = refused(lambda: path_of(program, **grid, checkpoint=file))
+        found = refused(lambda: sb.path(program, **grid, checkpoint=file))
         if found is None:
             return False
         assert np.all(found.lower <= optima)

@@ -57,9 +57,10 @@ SHAPES = [
     case("X vector", InputError, "X must be a matrix of two dimensions, rows by features; it has "
          "1. Use X.reshape(-1, 1) for a single feature.", X=X[:, 0]),
     case("X cube", InputError, "X must be a matrix of two dimensions", X=X[:, :, None]),
-    case("X sparse vector", InputError, "X must be a matrix of two dimensions; this sparse array "
-         "has 1.", X=sp.coo_array(X[:, 0])),
-    case("X ragged", InputError, "X cannot be read as a matrix", X=[[1, 2], [3]], y=[1, 2]),
+    case("X sparse vector", InputError, "X must be a matrix of two dimensions, rows by features; "
+         "it has 1.", X=sp.coo_array(X[:, 0])),
+    case("X ragged", InputError, "X has rows of 1 and of 2 entries", X=[[1, 2], [3]],
+         y=[1, 2]),
     case("X none", InputTypeError, "X is of type NoneType; pass a matrix, rows by", X=None),
     case("X number", InputTypeError, "X is of type float; pass a matrix, rows by features", X=5.0),
     case("X 0-d", InputTypeError, "X is of type ndarray; pass a matrix", X=np.array(5.0)),
@@ -109,7 +110,7 @@ NOT_FINITE = [
          X=with_entry(X, (2, 2), -np.inf)),
     case("NaN in float32", InputError, "X holds NaN in column 0",
          X=with_entry(X.astype(np.float32), (0, 0), np.nan)),
-    case("NaN twice", InputError, "X holds NaN in column 0 (and 1 more); drop or impute",
+    case("NaN twice", InputError, "X holds NaN in column 0, column 1; drop or impute",
          X=with_entry(X, ([2, 1], [0, 1]), np.nan)),
     case("NaN, pandas", InputError, "X holds NaN in column 'dose'; drop or impute",
          X=frame(pd, with_entry(X, (2, 1), np.nan))),
@@ -204,14 +205,14 @@ KINDS = [
 ]  # fmt: skip
 
 RESPONSES = [
-    case("one class of 0", InputError, "y holds 1 classes (0), but this loss needs exactly two; "
+    case("one class of 0", InputError, "y holds 1 class (0), but this loss needs exactly two; "
          "code y with two labels, or choose loss='squared' for a real response.",
          y=np.zeros(6, dtype=int), loss="logistic"),
     case("three classes", InputError, "y holds 3 classes ('a', 'b', 'c'), but this loss needs",
          y=list("abcabc"), loss="squared_hinge"),
     case("many classes", InputError, "y holds 6 classes (-2.0, -1.0, 0.5, 1.0, 2.0, ...), but",
          y=Y, loss="logistic"),
-    case("one class of strings", InputError, "y holds 1 classes ('a')", y=list("aaaaaa"),
+    case("one class of strings", InputError, "y holds 1 class ('a')", y=list("aaaaaa"),
          loss="logistic"),
     case("mixed labels", InputTypeError, "y mixes labels that cannot be sorted; use one type.",
          y=np.array([1, "a", 1, 1, "a", 1], dtype=object), loss="logistic"),

@@ -10,7 +10,6 @@ import pytest
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
-from sparsebounds.paths import path_of
 from sparsebounds.program import Form, Program
 
 torch = pytest.importorskip("torch", reason="torch, the extra `gpu`, is not installed")
@@ -92,8 +91,8 @@ def test_path(grid: dict[str, Any], size: dict[str, Any]) -> None:
     close(found.coefs, expected.coefs)
     assert all(verdict.ok for verdict in expected.verify(there(DATA.X), there(DATA.y)))
     close(
-        path_of(both("k+ridge", {})[1], **moved).lower,
-        path_of(both("k+ridge", {})[0], **grid).lower,
+        sb.path(both("k+ridge", {})[1], **moved).lower,
+        sb.path(both("k+ridge", {})[0], **grid).lower,
     )
 
 

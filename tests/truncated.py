@@ -116,10 +116,18 @@ def _minimisers(program: Program, X: Any, target: Any, shares: Any, support: lis
         G = G + np.diag(program.ridges[support])
         unit = 1.0 / np.sqrt(np.einsum("ojj->oj", G))
         scaled = G * unit[:, :, None] * unit[:, None, :]
-        w = unit * np.linalg.solve(scaled, (unit * g)[:, :, None])[:, :, 0]
+        w = unit * _solved(scaled, unit * g)
     else:
         w = _in_ball(G, g, program.ball)
     return w, level - np.einsum("oj,oj->o", center, w)
+
+
+def _solved(G: Any, g: Any) -> Any:
+    """G^-1 g; where columns are dependent but for rounding, the least solution of all that are."""
+    try:
+        return np.linalg.solve(G, g[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        return np.einsum("ojk,ok->oj", np.linalg.pinv(G, hermitian=True), g)
 
 
 def _in_ball(G: Any, g: Any, ball: float) -> Any:

@@ -124,13 +124,7 @@ def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
         known = [one.name for one in own]
         place = known.index(after) + 1
         own[place:place], known[place:place] = stated, list(kinds)
-
-        @wraps(target)
-        def named(*args: Any, **given: Any) -> Any:
-            refuse_others(function.__name__, given, known)
-            return target(*args, **given)
-
-        named.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        named = spoken(target, signature.replace(parameters=own))
         if not inspect.isclass(function):
             named.__doc__ = documented(function.__doc__, kinds, known)
             return cast(Call, named)
@@ -139,6 +133,34 @@ def takes(arguments: type, after: str = "y") -> Callable[[Call], Call]:
         return function
 
     return spelt
+
+
+def spoken(target: Call, signature: inspect.Signature | None = None) -> Call:
+    """The same function, or `__init__`, which refuses arguments that it does not have in words."""
+    shown = signature or inspect.signature(target)
+    known = list(shown.parameters)
+    placed = [
+        name
+        for name, one in shown.parameters.items()
+        if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    bound = known[0] == "self"
+
+    @wraps(target)
+    def named(*args: Any, **given: Any) -> Any:
+        function = type(args[0]).__name__ if bound else target.__name__
+        refuse_others(function, given, known)
+        if len(args) > len(placed):
+            others = ", ".join([*placed[bound:], f"{known[len(placed)]}=..."])
+            raise InputTypeError(
+                f"{function} got {len(args) - bound} arguments without a name, and knows the first "
+                f"{len(placed) - bound} of these: pass the others by name, as in "
+                f"{function}({others})."
+            )
+        return target(*args, **given)
+
+    named.__signature__ = shown  # type: ignore[attr-defined]
+    return cast(Call, named)
 
 
 def documented(text: str | None, kinds: Mapping[str, str], order: Iterable[str]) -> str:
@@ -162,6 +184,8 @@ def refuse_others(function: str, given: Iterable[str], known: list[str]) -> None
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
+            if known[0] == "program" and name in TABLE:
+                hint = f" It belongs to the program: {function}(sb.Program(X, y, {name}=...))."
             raise InputTypeError(f"{function} has no argument {name!r}.{hint}")
 
 

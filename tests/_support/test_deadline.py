@@ -15,7 +15,6 @@ from sparsebounds._support import deadline as _deadline
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds.bounds import enclosed
 from sparsebounds.matrices.sparse import SparseMatrix
-from sparsebounds.paths import path_of
 from sparsebounds.program import Program
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force
@@ -95,7 +94,7 @@ def test_paths_and_lists_end(name: str, clock: Clock) -> None:
     optima = [brute_force(point).value for point in points]
     for limit in LIMITS:
         began = clock.now
-        path = path_of(program, **grid, exact=True, time_limit=limit)
+        path = sb.path(program, **grid, exact=True, time_limit=limit)
         assert clock.now - began <= limit + AFTER
         assert len(path) >= 1
         for point, problem, optimum in zip(path, points, optima, strict=False):

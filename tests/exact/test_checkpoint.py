@@ -88,7 +88,7 @@ def test_solve_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     whole = solve_program(program, exact=True)
     first = solve_program(program, exact=True, node_limit=50, checkpoint=path)
     assert (first.status, path.exists()) == ("bounded", True)
-    assert "nodes open of" in first.message
+    assert " open of " in first.message
     assert "rule of thumb" in first.message
     second = solve_program(program, exact=True, checkpoint=path)
     assert (second.upper, second.lower) == (whole.upper, whole.lower)

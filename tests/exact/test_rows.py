@@ -90,6 +90,16 @@ def test_against_every_set_of_outliers(name: str) -> None:
     assert np.all(sizes[:, np.isin(places, outliers.proved_in)] <= LOSS.c * (1.0 + 1e-9))
 
 
+def test_the_referee_takes_equal_columns() -> None:
+    """With next to no ridge their matrix is singular: two of them are worth one."""
+    X, y = spoiled(4)
+    twins = sb.Program(np.column_stack((X[:, 0], X[:, 0])), y, k=2, ridge=1e-30, loss=LOSS)
+    alone = sb.Program(X[:, :1], y, k=1, ridge=1e-30, loss=LOSS)
+    one, two = candidates(alone).best(), candidates(twins).best()
+    assert np.isclose(one, two, rtol=1e-12)
+    assert two < alone.null
+
+
 @pytest.mark.parametrize("exact", [False, "auto", True])
 def test_awkward_programs(exact: Any) -> None:
     """Ties, columns of zeros and of any size, few rows: bounds, and rows of all best models."""

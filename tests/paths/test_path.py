@@ -19,7 +19,7 @@ import sparsebounds as sb
 from sparsebounds.datasets import make_correlated
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import refit
-from sparsebounds.paths import PathProgress, path_of, walk
+from sparsebounds.paths import PathProgress, walk
 from sparsebounds.paths.rows import Row
 from sparsebounds.paths.shared import SharedBounds, coarse
 from sparsebounds.program import Form, Program
@@ -47,7 +47,7 @@ def test_bounds_enclose_the_optimum_everywhere(loss: str, size: str, kind: str) 
     for seed in seeds(1, loss, form):
         program = random_program(seed, loss=loss, form=form, fit_intercept=bool(seed % 8))
         grid = {"ks": range(program.m + 2)} if kind == "k" else {"l0s": [1.0, 0.1, 0.02, 0.001]}
-        path = path_of(program, **grid)
+        path = sb.path(program, **grid)
         assert path.complete
         scale = max(abs(program.null), 1e-300)
         for posed, point in points(program, path):
@@ -214,7 +214,7 @@ def test_degenerate_data(loss: str) -> None:
     for name, (X, y) in cases.items():
         for grid in ({"ks": range(X.shape[1] + 3)}, {"l0s": [10.0, 0.1, 1e-4]}):
             program = Program(X, y, k=0, ridge=0.3, loss=loss)
-            path = path_of(program, **grid)
+            path = sb.path(program, **grid)
             for posed, point in points(program, path):
                 optimum = brute_force(posed).value
                 assert point.lower <= optimum, name
@@ -227,8 +227,8 @@ def test_degenerate_data(loss: str) -> None:
 
 def test_stop_is_what_it_claims() -> None:
     program = Program(SAMPLE.X, SAMPLE.y, k=0, ridge=0.3)
-    whole = path_of(program, ks=range(26))
-    path = path_of(program, ks=range(26), stop=0.05)
+    whole = sb.path(program, ks=range(26))
+    path = sb.path(program, ks=range(26), stop=0.05)
     assert not path.complete
     assert len(path) < 26
     assert path.message.startswith("Stopped early: no model with up to 25 features is better than")
@@ -240,7 +240,7 @@ def test_stop_is_what_it_claims() -> None:
     assert before.upper - whole[-1].lower > 0.05 * scale * (1 - 1e-3)
 
     prices = np.geomspace(1.0, 1e-4, 20)
-    whole, path = path_of(program, l0s=prices), path_of(program, l0s=prices, stop=0.05)
+    whole, path = sb.path(program, l0s=prices), sb.path(program, l0s=prices, stop=0.05)
     assert 1 < len(path) < 20
     model = path[-1]
     for posed, point in points(program, whole):

@@ -16,7 +16,7 @@ from sparsebounds._support.checkpoint import CHECKSUM
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.exact import SearchProgress
-from sparsebounds.paths import PathProgress, path_of
+from sparsebounds.paths import PathProgress
 from sparsebounds.program import Form, Program
 from sparsebounds.relaxation import Progress
 from sparsebounds.testing import brute_force, random_program
@@ -168,7 +168,7 @@ def test_passes_are_few(tmp_path: Path) -> None:
             return super().scores_many(a)
 
     program.matrix.__class__ = Counted
-    again = path_of(program, ks=range(20), checkpoint=file)
+    again = sb.path(program, ks=range(20), checkpoint=file)
     assert_same(again, whole)
     assert calls.count("many") == 1
     assert calls.count("one") <= 3  # the last relaxed point's, and few bounds made better
@@ -291,7 +291,7 @@ def test_nothing_proved_rests_on_the_file(form: Form, tmp_path: Path) -> None:
         if form.startswith("l0"):
             grid = {"l0s": [0.3, 0.1, 0.03, 0.01]}
         file.unlink(missing_ok=True)
-        path_of(program, **grid, checkpoint=file)
+        sb.path(program, **grid, checkpoint=file)
         with np.load(file) as found:
             arrays = {name: found[name] for name in found if name != CHECKSUM}
         points = [
@@ -326,7 +326,7 @@ def test_nothing_proved_rests_on_the_file(form: Form, tmp_path: Path) -> None:
         ]
         for forged in forgeries:
             np.savez(file, **arrays | forged)
-            path = or_refusal(partial(path_of, program, **grid, checkpoint=file))
+            path = or_refusal(partial(sb.path, program, **grid, checkpoint=file))
             if isinstance(path, str):
                 assert "is damaged; name another file" in path
                 continue

@@ -219,3 +219,11 @@ def test_the_multiplier_makes_the_dual_of_the_ball_best(kind: str) -> None:
         etas = best * np.append(np.geomspace(1e-3, 1e3, 61), 1.0)
         charged = [penalty.with_ridge(eta).conjugate(s) + 0.5 * eta * ball for eta in etas]
         assert charged[-1] <= min(charged) + 1e-12 * (1.0 + abs(min(charged)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("score", [0.0, np.nan, np.inf])
+def test_the_multiplier_is_a_ridge_whatever_the_scores_are(kind: str, score: float) -> None:
+    for penalty, _ in penalties(kind, 6):
+        eta = penalty.multiplier(np.full(M, score), 1.0)
+        assert penalty.with_ridge(eta).ridge == eta

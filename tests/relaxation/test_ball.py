@@ -137,3 +137,16 @@ def test_the_multiplier_is_the_best_for_a_gradient(problem: Pose) -> None:
             eta = with_ridge(1.0).multiplier(-gradient, ball)
             for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0):
                 assert bound(eta) <= bound(factor * eta) * (1.0 + 1e-14)
+
+
+def test_a_length_that_overflows_leads_back_into_the_ball() -> None:
+    """Columns of 1e-157 and next to no ridge: w is near 1e157, and N = sum w_i^2/u_i infinite."""
+    X = 1e-157 * np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])
+    program = Program(X, np.ones(3), k=1, ball=1.0)
+    part = smooth_part(program)
+    part.add(X)
+    with np.errstate(over="ignore"):
+        start = part.at(np.zeros(2), 0.0)
+        found = solve_ball(part, KRidge(1, 1.0), start, 1e-323, 1.0, 1e-9, 1.0)
+    assert found.primal.size <= 1.0 + 1e-12
+    assert found.primal.value == pytest.approx(program.null, rel=1e-12)

@@ -222,7 +222,7 @@ def test_without_the_extra_a_sentence_names_it(
         (lambda s, m, f: s.report(f, m.X), "X and y go together"),
         (lambda s, m, f: s.report(f, m.X[:, :3], m.y), "X has 3 columns, but the model was fitted"),
         (lambda s, m, f: s.report(f, m.X, m.y[:5]), "y has 5 rows, but X has 90"),
-        (lambda s, m, f: s.report(f, names=["a"]), "feature_names"),
+        (lambda s, m, f: s.report(f, names=["a"]), "names has"),
         (lambda s, m, f: s.report(f.parent), "is a folder"),
         (lambda s, m, f: s.report(f.parent / "no" / "r.html"), "does not exist"),
         (lambda s, m, f: s.report(f, path=sb.path(m.X, m.y, ks=[1], ridge=1.0)), "another problem"),

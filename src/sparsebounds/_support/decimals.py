@@ -49,3 +49,8 @@ def _rounded(value: float, digits: int, direction: str) -> str:
 
 def _decimal(value: float, digits: int, direction: str) -> Decimal:
     return Context(prec=digits, rounding=direction).create_decimal(value)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 node, 2 nodes."""
+    return f"{number} {noun}{'s' * (number != 1)}"

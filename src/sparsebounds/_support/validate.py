@@ -243,24 +243,23 @@ def two_classes(y: Any) -> tuple[Vector, tuple[Any, Any]]:
         if len(values) > 5:
             shown += ", ..."
         raise InputError(
-            f"y holds {len(values)} classes ({shown}), but this loss needs exactly two; "
-            "code y with two labels, or choose loss='squared' for a real response."
+            f"y holds {len(values)} class{'es' * (len(values) != 1)} ({shown}), but this loss "
+            "needs exactly two; code y with two labels, or choose loss='squared' for a real "
+            "response."
         )
     return np.where(y == labels[1], 1.0, -1.0), (values[0], values[1])
 
 
-def feature_names(value: Any, m: int) -> tuple[str, ...]:
+def feature_names(value: Any, m: int, argument: str = "feature_names") -> tuple[str, ...]:
     """m distinct names."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputTypeError(
-            f"feature_names={value!r} must be a list of {m} names, one per column."
-        )
+        raise InputTypeError(f"{argument}={value!r} must be a list of {m} names, one per column.")
     names = tuple(str(name) for name in value)
     if len(names) != m:
-        raise InputError(f"feature_names has {len(names)} entries, but X has {m} columns.")
+        raise InputError(f"{argument} has {len(names)} entries, but X has {m} columns.")
     if len(set(names)) < m:
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"feature_names holds {twice!r} more than once; names must differ.")
+        raise InputError(f"{argument} holds {twice!r} more than once; names must differ.")
     return names
 
 

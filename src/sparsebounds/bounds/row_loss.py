@@ -143,6 +143,15 @@ class RowLoss:
         slope: Vector = inner + STEEP * (r - np.minimum(np.maximum(r, self._low), self._high))
         return slope
 
+    def pushed(self, r: Vector) -> Vector:
+        """What a line in the place of a steep quadratic gains: it need hold within what is known.
+
+        The line of the same slope through the end of what is known is below 0 there.
+        """
+        outside = r - np.minimum(np.maximum(r, self._low), self._high)
+        gained: Vector = 0.5 * STEEP * np.square(outside)
+        return gained
+
     def unsaturated(self, r: Vector) -> Vector:
         """|r|, and 0 where the loss is flat."""
         return np.where(np.abs(r) >= self._far, 0.0, np.abs(r))

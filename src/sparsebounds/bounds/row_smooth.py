@@ -167,6 +167,10 @@ class SmoothRowLoss:
         """The slopes alone."""
         return self.at(r)[1]
 
+    def pushed(self, r: Vector) -> Vector:
+        """Nothing: nothing is known of rows."""
+        return np.zeros(len(r))
+
     def unsaturated(self, r: Vector) -> Vector:
         """|r|."""
         return np.abs(r)

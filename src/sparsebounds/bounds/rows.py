@@ -200,6 +200,7 @@ class RowBounds:
         slip = slip + 2.0**-46 * np.abs(t)
         lost = (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * rows.sizes(r)
         lost = lost + slip * np.abs(z) + np.abs(t) * off
+        value = value + rows.pushed(r)
         terms = p * (value - t * z)
         size = float(np.sum(p * (np.abs(value) + np.abs(t * z))))
         wrong = float(np.sum(p * lost)) * MORE + 2.0 * gamma(n + 32) * size

@@ -11,6 +11,7 @@ any tolerance.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -193,6 +194,11 @@ class Certificate:
     def gap(self) -> float:
         """upper - lower: the model is at most this far from the best possible."""
         return self.upper - self.lower
+
+    @property
+    def rel_gap(self) -> float:
+        """``(upper - lower) / |upper|``; infinite where upper is 0 and lower is not."""
+        return self.gap / abs(self.upper) if self.upper else math.inf if self.gap else 0.0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one JSON file, whole or not at all.

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from sparsebounds._support.decimals import DIGITS, rounded_down, rounded_up
+from sparsebounds._support.decimals import DIGITS, counted, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli._model_files import INTERCEPT, class_labels, feature
 from sparsebounds.cli._output import plain_table, say
@@ -90,7 +90,7 @@ def show_solution(
 
 def scores_table(scores: Mapping[str, Mapping[str, float]], train: int, held: int) -> Table:
     """How well the model predicts, on the rows it was fitted to and on those held out."""
-    sides = f"training ({train} rows)", f"held out ({held} rows)"
+    sides = f"training ({counted(train, 'row')})", f"held out ({counted(held, 'row')})"
     table = plain_table("score", *sides, text="score")
     for name, on_train in scores["train"].items():
         table.add_row(name, f"{on_train:.4g}", f"{scores['test'].get(name, math.nan):.4g}")

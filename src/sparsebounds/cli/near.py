@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import counted, percent_up, rounded_down, rounded_up
 from sparsebounds._support.printable import printable
 from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
@@ -112,8 +112,8 @@ def _show(program: Program, found: NearOptimal) -> None:
         say(f"and {many - SHOWN} more, which --json and --report list.", style="dim")
     say(
         f"\nThe best possible objective is between {rounded_down(found.lower)} and "
-        f"{rounded_up(found.upper)}; without features it is {program.null:.7g}. {found.nodes} "
-        f"node{'s' * (found.nodes != 1)}, {found.seconds:.2f} s."
+        f"{rounded_up(found.upper)}; without features it is {program.null:.7g}. "
+        f"{counted(found.nodes, 'node')}, {found.seconds:.2f} s."
     )
 
 

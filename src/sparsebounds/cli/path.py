@@ -22,7 +22,8 @@ from sparsebounds.cli._options import ProblemOptions, TableOptions
 from sparsebounds.cli._output import finish, plain_table, print_json, say, sentences, spinner
 from sparsebounds.cli._outputs import check_folder, check_outputs
 from sparsebounds.cli._run import command_line, held_rows, origin, save_proof
-from sparsebounds.paths import Path, changes, path_of, printed
+from sparsebounds.paths import Path, changes, printed
+from sparsebounds.paths import path as path_of
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress
 from sparsebounds.report import report_path, require_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,7 +17,7 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import Exact
-from sparsebounds.arguments import DEFAULTS
+from sparsebounds.arguments import DEFAULTS, spoken
 from sparsebounds.estimators._arrays import linear, response, returned, rowwise, stays
 from sparsebounds.estimators._grouping import named_groups
 from sparsebounds.estimators._input import columns_named
@@ -26,8 +26,18 @@ from sparsebounds.losses import Loss, get_loss
 from sparsebounds.matrices import as_matrix
 from sparsebounds.solving import Solution, solve
 
+Kind = TypeVar("Kind")
 
-@dataclass(eq=False, repr=False)
+
+@dataclass_transform()
+def parameters(kind: type[Kind]) -> type[Kind]:
+    """A class whose fields are the arguments of its `__init__`, other names refused in words."""
+    made = dataclass(eq=False, repr=False)(kind)
+    made.__init__ = spoken(made.__init__)  # type: ignore[method-assign]
+    return made
+
+
+@parameters
 class LinearEstimator(BaseEstimator):
     """Rows in, linear predictor out: coef_ and intercept_ are what `fit` leaves.
 
@@ -179,7 +189,7 @@ class LinearEstimator(BaseEstimator):
         return returned(X, rowwise(self._linear(X), work))
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SparseEstimator(LinearEstimator):
     """Parameters of one sparse program."""
 

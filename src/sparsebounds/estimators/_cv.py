@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -29,7 +29,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import is_auto
 from sparsebounds.estimators._arrays import linear, some_rows, stays
-from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all
+from sparsebounds.estimators._base import LinearEstimator, all_of, one_or_all, parameters
 from sparsebounds.estimators._criteria import (
     check_choice,
     check_scores,
@@ -53,7 +53,7 @@ FACTORS = (0.03, 0.3, 3.0)
 """ridges="auto": the ridge of the rule times these, where folds choose."""
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SparseCV(LinearEstimator):
     """Parameters of a search along paths."""
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError
+from sparsebounds.matrices import as_matrix
 
 SHOWN = 3
 """Columns that a sentence names; the others are counted."""
@@ -25,6 +27,8 @@ def columns_named(X: Any, estimator: Any, y: Any = None) -> Iterator[None]:
     except ValueError as error:
         words = _mistake(X, type(estimator).__name__) or _text_response(y)
         if words is None:
+            if isinstance(X, (list, tuple)):
+                as_matrix(X)  # says it of rows that differ in length
             raise
         raise InputError(words) from error
 
@@ -37,23 +41,24 @@ def _mistake(X: Any, estimator: str) -> str | None:
         if values is None:
             text[place] = f"{name} ({_example(column)!r})"
         elif missing := int(np.count_nonzero(np.isnan(values))):
-            gaps[place] = f"{name} ({missing} row{'s' * (missing != 1)})"
+            gaps[place] = f"{name} ({counted(missing, 'row')})"
         elif beyond := int(np.count_nonzero(np.isinf(values))):
-            infinite[place] = f"{name} ({beyond} row{'s' * (beyond != 1)})"
+            infinite[place] = f"{name} ({counted(beyond, 'row')})"
+    said = []
     if text:
-        return (
+        said.append(
             f"X holds text in {_listed(text)}: encode it first, for example by "
             f"make_pipeline(make_column_transformer((OneHotEncoder(), {list(text)!r}), "
             f"remainder='passthrough'), {estimator}())."
         )
     if gaps:
-        return (
+        said.append(
             f"X holds NaN in {_listed(gaps)}: fill such gaps first, for example by "
             f"make_pipeline(SimpleImputer(strategy='median'), {estimator}()), or drop the rows."
         )
     if infinite:
-        return f"X holds infinity in {_listed(infinite)}: mend or drop these rows."
-    return None
+        said.append(f"X holds infinity in {_listed(infinite)}: mend or drop these rows.")
+    return " ".join(said) or None
 
 
 def _text_response(y: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.errors import InputError
 from sparsebounds.data import Coded
 from sparsebounds.estimators._arrays import truth
-from sparsebounds.estimators._base import SparseEstimator, one_or_all
+from sparsebounds.estimators._base import SparseEstimator, one_or_all, parameters
 from sparsebounds.losses import Loss, log_chances
 from sparsebounds.paths import CertifiedPoint
 
@@ -26,7 +26,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return bool(getattr(estimator.loss, "name", estimator.loss) == "logistic")
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ClassifierPredictions(ClassifierMixin):
     """What fitted linear models predict for a class; how labels become problems."""
 
@@ -115,7 +115,7 @@ class ClassifierPredictions(ClassifierMixin):
         return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=labels))
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SparseClassifier(ClassifierPredictions, SparseEstimator):
     """Linear classification with at most k features (or a price l0 each), certified.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import to_numpy
+from sparsebounds.estimators._base import parameters
 from sparsebounds.estimators._cv import SparseCV
 from sparsebounds.estimators.classifier import ClassifierPredictions, SparseClassifier
 from sparsebounds.losses import Loss
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SparseClassifierCV(ClassifierPredictions, SparseCV):
     """Linear classification with few features; how few, and the ridge, are chosen by the data.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._support.array import Vector
 from sparsebounds.estimators._arrays import truth
-from sparsebounds.estimators._base import SparseEstimator
+from sparsebounds.estimators._base import SparseEstimator, parameters
 from sparsebounds.estimators._input import columns_named
 from sparsebounds.losses import Loss, Squared
 from sparsebounds.paths import CertifiedPoint
@@ -74,7 +74,7 @@ class RegressorPredictions(RegressorMixin):
         return tags
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SparseRegressor(RegressorPredictions, SparseEstimator):
     """Linear regression with at most k features (or a price l0 each), certified.
 

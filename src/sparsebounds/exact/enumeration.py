@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.rounding import up
 from sparsebounds.bounds import States, node_bounds
 from sparsebounds.certificates import based, dual_vectors
@@ -63,7 +64,7 @@ class NearProgress:
         """The same in a clause."""
         return (
             f"{self.found} supports, complete below {self.unseen:.6g}, best {self.upper:.6g}, "
-            f"{self.open} open of {self.nodes} nodes in {self.seconds:.1f} s"
+            f"{self.open} open of {counted(self.nodes, 'node')} in {self.seconds:.1f} s"
         )
 
 

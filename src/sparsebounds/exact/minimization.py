@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.decimals import counted
 from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.checkpoint import SearchState
@@ -41,7 +42,7 @@ class SearchProgress:
         rate = self.nodes / max(self.seconds, 1e-9)
         return (
             f"best {self.upper:.6g}, bound {self.lower:.6g}, gap {gap:.2%}, "
-            f"{self.open} open of {self.nodes} nodes, {rate:.0f} per second"
+            f"{self.open} open of {counted(self.nodes, 'node')}, {rate:.0f} per second"
         )
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import spoken
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed
 from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
@@ -61,6 +62,7 @@ LOST = 1e-6
 @one_thread()
 # Overflow far from the solution is an infinite value, not news for the user.
 @np.errstate(all="ignore")
+@spoken
 def near_optimal(
     program: Program,
     eps: float,

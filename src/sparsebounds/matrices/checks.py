@@ -12,7 +12,12 @@ from sparsebounds._support.errors import InputError, InputTypeError
 def check_dimensions(ndim: int) -> None:
     """Refuse what is no matrix."""
     if ndim != 2:
-        raise InputError(f"X must be a matrix of two dimensions, rows by features; it has {ndim}.")
+        remedy = "X.reshape(-1, 1) for a single feature"
+        if ndim > 2:
+            remedy = "X.reshape(len(X), -1) where each entry of X is a row"
+        raise InputError(
+            f"X must be a matrix of two dimensions, rows by features; it has {ndim}. Use {remedy}."
+        )
 
 
 def check_kind(dtype: np.dtype[Any]) -> None:

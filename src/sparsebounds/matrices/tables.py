@@ -180,8 +180,7 @@ def _device(X: Any, keep: Mask | None) -> Matrix:
 
 
 def _sparse(X: Any, keep: Mask | None) -> SparseMatrix:
-    if X.ndim != 2:
-        raise InputError(f"X must be a matrix of two dimensions; this sparse array has {X.ndim}.")
+    check_dimensions(X.ndim)
     check_kind(X.dtype)
     return SparseMatrix(X if keep is None else X.tocsr()[keep])
 
@@ -190,14 +189,16 @@ def _dense(X: Any, names: tuple[str, ...] | None, keep: Mask | None) -> DenseMat
     try:
         array = X.to_numpy() if names is not None else np.asarray(X)
     except ValueError as error:
+        lengths = sorted({len(row) for row in X if hasattr(row, "__len__")})
+        if len(lengths) > 1:
+            raise InputError(
+                f"X has rows of {lengths[0]} and of {lengths[-1]} entries; pass one entry per "
+                "feature in every row."
+            ) from error
         raise InputError(f"X cannot be read as a matrix: {error}.") from error
     if isinstance(X, np.ma.MaskedArray):
         raise InputTypeError("X is a masked array; fill or drop its masked entries first.")
-    if array.ndim != 2:
-        raise InputError(
-            f"X must be a matrix of two dimensions, rows by features; it has {array.ndim}. "
-            "Use X.reshape(-1, 1) for a single feature."
-        )
+    check_dimensions(array.ndim)
     if names is not None and (array.dtype == object or _holds_dates(X)):
         array = _number_columns(X, names)
     check_kind(array.dtype)
@@ -224,7 +225,7 @@ def _check_columns(text: list[str]) -> None:
     """Refuse columns that are not numbers, given by their names."""
     if text:
         raise InputTypeError(
-            f"X has columns that are not numbers: {_listing(text)}. "
+            f"X has columns that are not numbers: {_listing([repr(name) for name in text])}. "
             "Encode them (for example one-hot) or leave them out."
         )
 
@@ -247,15 +248,15 @@ def _check_finite(matrix: Matrix, names: tuple[str, ...] | None) -> None:
     if np.all(np.isfinite(matrix.norms)):
         return
     suspects = np.flatnonzero(~np.isfinite(matrix.norms))
-    for column in suspects:
+    found: dict[str, list[str]] = {"NaN": [], "infinity": []}
+    for column in suspects.tolist():
         values = matrix.columns(np.array([column]))
         kind = "NaN" if np.isnan(values).any() else "infinity" if np.isinf(values).any() else None
         if kind is not None:
-            more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
-            raise InputError(
-                f"X holds {kind} in {label(int(column), names)}{more}; "
-                "drop or impute such rows or columns."
-            )
+            found[kind].append(label(column, names))
+    said = " and ".join(f"{kind} in {_listing(some)}" for kind, some in found.items() if some)
+    if said:
+        raise InputError(f"X holds {said}; drop or impute such rows or columns.")
     raise InputError(
         f"X holds values beyond {LARGEST:g} in {label(int(suspects[0]), names)}; "
         "rescale that column."
@@ -263,5 +264,5 @@ def _check_finite(matrix: Matrix, names: tuple[str, ...] | None) -> None:
 
 
 def _listing(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
+    shown = ", ".join(names[:5])
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparsebounds.paths.call import budgets as budgets
-from sparsebounds.paths.call import path, path_of
+from sparsebounds.paths.call import path
 from sparsebounds.paths.call import path_around as path_around
 from sparsebounds.paths.call import path_at as path_at
 from sparsebounds.paths.call import plain_path as plain_path
@@ -22,4 +22,4 @@ from sparsebounds.paths.result import changes as changes
 from sparsebounds.paths.result import printed as printed
 from sparsebounds.paths.solution import solution_at as solution_at
 
-__all__ = ["Path", "PathPoint", "PathProgress", "path", "path_of"]
+__all__ = ["Path", "PathPoint", "PathProgress", "path"]

@@ -19,6 +19,7 @@ from sparsebounds.paths.nonconvex import NonConvexWalk
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.walk import Walk
 from sparsebounds.program import Program
+from sparsebounds.solving import posed
 
 SIZES, PRICES, DECADE = 10, 9, 10.0
 """Points around a model: how many there are, and how far the prices go from the chosen one."""
@@ -31,7 +32,7 @@ LEAST_SECONDS = 1.0
 @takes(CommonArguments, after="l0s")
 def path(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     ks: Any = None,
     l0s: Any = None,
@@ -46,7 +47,8 @@ def path(
 ) -> Path:
     """Models with their certificates along a grid of budgets `ks` or prices `l0s`.
 
-    After Ctrl-C the points done are returned.
+    `path(program, ks=...)` takes a `Program`, whose own k or l0 does not matter. After Ctrl-C the
+    points done are returned.
 
     Parameters
     ----------
@@ -104,29 +106,7 @@ def path(
     deadline = Deadline.of(time_limit)
     grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
     first: dict[str, Any] = {"k": grid[0]} if l0s is None else {"l0": grid[0]}
-    program = Program(X, y, **first, **problem)
-    given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
-    kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
-    return kind(*given).run()
-
-
-@one_thread()
-def path_of(
-    program: Program,
-    *,
-    ks: Any = None,
-    l0s: Any = None,
-    tol: float = 1e-4,
-    stop: float | None = None,
-    exact: Exact = False,
-    time_limit: float | None = None,
-    node_limit: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    callback: Callback | None = None,
-) -> Path:
-    """`path` for a program that is already posed; its own k or l0 does not matter."""
-    deadline = Deadline.of(time_limit)
-    grid = _checked(ks, l0s, tol, stop, exact, node_limit, callback)
+    program = posed("path", X, y, problem, first)
     given = program, grid, tol, stop, exact, deadline, node_limit, callback, checkpoint
     kind: type[Course] = Walk if program.loss.convex else NonConvexWalk
     return kind(*given).run()
@@ -165,11 +145,11 @@ def path_around(program: Program, seconds: float) -> Path | None:
         near = range(max(program.k - 1, 0), program.k + 2)
         spread = np.linspace(min(1, most), most, SIZES).round().astype(int).tolist()
         grid = sorted({program.k, *spread, *(k for k in near if 0 < k <= most)})
-        return path_of(program, ks=grid, time_limit=limit)
+        return path(program, ks=grid, time_limit=limit)
     if isinstance(program.l0, float) and 0.0 < program.l0 < math.inf:
         around = program.l0 * np.geomspace(DECADE, 1.0 / DECADE, PRICES)
         around[PRICES // 2] = program.l0
-        return path_of(program, l0s=around.tolist(), time_limit=limit)
+        return path(program, l0s=around.tolist(), time_limit=limit)
     return None
 
 

@@ -18,11 +18,11 @@ from sparsebounds._support.extras import model_frame
 from sparsebounds._support.html import block, grid
 from sparsebounds.certificates import Certificate, Verdict
 from sparsebounds.paths.rows import Row
-from sparsebounds.solving import Outliers, Solution, proved
+from sparsebounds.solving import Outliers, Predicting, Solution, proved
 
 
 @dataclass(frozen=True, eq=False)
-class PathPoint:
+class PathPoint(Predicting):
     """One model of a path, both bounds on the best possible there, and the certificate.
 
     Attributes
@@ -40,7 +40,7 @@ class PathPoint:
     seconds : float
         Wall time.
     support, intercept, upper, lower, rel_gap, null_gap, status : as in `Solution`
-    certificate, outliers : as in `Solution`
+    certificate, outliers, feature_names, classes : as in `Solution`
     """
 
     k: int | None
@@ -58,6 +58,8 @@ class PathPoint:
     seconds: float = field(repr=False)
     null_gap: float = field(default=math.nan, repr=False)
     outliers: Outliers | None = field(default=None, repr=False)
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+    classes: tuple[Any, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, row: Row, tol: float) -> PathPoint:

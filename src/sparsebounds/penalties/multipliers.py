@@ -78,5 +78,5 @@ def budget_eta(q: Vector, budget: int, base: float, ball: float) -> float:
 
 
 def _proper(eta: float) -> float:
-    """eta, neither 0 nor infinite."""
-    return min(max(eta, np.finfo(float).tiny), 1e300)
+    """eta, neither 0 nor infinite; scores that overflowed, to NaN too, ask for the largest."""
+    return max(np.finfo(float).tiny, min(1e300, eta)) if eta == eta else 1e300

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import spoken
 from sparsebounds.bounds import (
     dual_value,
     floor,
@@ -145,6 +146,7 @@ class GapBounds:
 
 @one_thread()
 @np.errstate(over="ignore", invalid="ignore")
+@spoken
 def gap_bounds(program: Program, relaxed: Relaxation) -> GapBounds:
     """The Shapley-Folkman bounds of a program, from its relaxation.
 

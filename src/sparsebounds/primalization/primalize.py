@@ -21,6 +21,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.threads import one_thread
+from sparsebounds.arguments import spoken
 from sparsebounds.fitting import Model, best, evaluated, local_refit, refit, without_budget
 from sparsebounds.primalization.pair import check_pair
 from sparsebounds.primalization.paper import paper_points
@@ -33,6 +34,7 @@ from sparsebounds.relaxation import Relaxation
 
 @one_thread()
 @np.errstate(over="ignore", invalid="ignore")
+@spoken
 def primalize(
     program: Program,
     relaxed: Relaxation,

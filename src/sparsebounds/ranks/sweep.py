@@ -25,6 +25,7 @@ from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.rounding import down
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_callback, positive_number, truth, whole_number
+from sparsebounds.arguments import spoken
 from sparsebounds.bounds import DualPoint, best_cover, dual_point_at, one_price
 from sparsebounds.fitting import evaluated
 from sparsebounds.models import Model, candidate_supports, refit
@@ -41,6 +42,7 @@ from sparsebounds.solving import certificate_from
 
 
 @one_thread()
+@spoken
 def rank_bounds(
     program: Program,
     ranks: Iterable[int] | None = None,

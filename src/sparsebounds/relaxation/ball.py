@@ -111,7 +111,7 @@ def solve_ball(
             break
         low, high = (eta, high) if outside else (low, eta)
         length = (eta, 1.0 / math.sqrt(here.size) if here.size > 0 else math.inf)
-        proposal = _secant(previous, length, ball) if here.size > 0 else math.nan
+        proposal = _secant(previous, length, ball) if 0 < here.size < math.inf else math.nan
         previous = length
         if not low < proposal < high and low == 0.0 and 0.0 < here.size <= ball:
             # No eta so far puts w outside: the ball may be idle, with eta = 0.

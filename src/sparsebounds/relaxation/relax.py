@@ -10,6 +10,7 @@ from sparsebounds._support.deadline import Deadline, Limit
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_callback, check_tolerance
+from sparsebounds.arguments import spoken
 from sparsebounds.bounds import enclosed
 from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation.compressed import carried, compressed, compressible
@@ -37,6 +38,7 @@ WIDE = 64
 """Columns of a tall matrix that all are multiplied with one another for one relaxation, at most."""
 
 
+@spoken
 def relax(
     program: Program,
     tol: float = 1e-8,

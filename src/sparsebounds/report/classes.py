@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import counted, percent_up, rounded_down, rounded_up
 from sparsebounds.losses import log_chances
 from sparsebounds.program import Program
 from sparsebounds.report.diagnostics import scores_block
@@ -175,7 +175,9 @@ def _proved(parts: Sequence[OneClass]) -> Section:
 
 def _predictions(rows: Mapping[str, ManyRows]) -> Section:
     names = {"train": "training", "test": "held out"}
-    sides = {f"{names[key]} ({len(one.y)} rows)": one.scores for key, one in rows.items()}
+    sides = {
+        f"{names[key]} ({counted(len(one.y), 'row')})": one.scores for key, one in rows.items()
+    }
     seen = rows.get("test", rows["train"])
     blocks: list[Block] = []
     if "test" not in rows:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsebounds._support.decimals import percent_up, rounded_down, rounded_up
+from sparsebounds._support.decimals import counted, percent_up, rounded_down, rounded_up
 from sparsebounds.exact import NearOptimal
 from sparsebounds.program import Program
 from sparsebounds.report.origin import Origin, data_section, repeat_section
@@ -52,7 +52,7 @@ def report_near(
 ) -> None:
     """Write a report of all models nearly as good as the best."""
     origin = origin or Origin()
-    spent = f"{near.nodes} nodes, {near.seconds:.2f} s"
+    spent = f"{counted(near.nodes, 'node')}, {near.seconds:.2f} s"
     page = Page(
         title=f"All good sparse models of {origin.target}",
         subtitle=program.describe(),

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from sparsebounds._support.decimals import percent_up, readable
+from sparsebounds._support.decimals import counted, percent_up, readable
 from sparsebounds.paths import MOST_NAMES, Path, changes, printed
 from sparsebounds.program import Program
 from sparsebounds.report.band import MEANING, path_band
@@ -84,14 +84,14 @@ def _predictions(path: Path, program: Program | None, held: Held | None) -> Sect
     if program is not None:
         own = [fitted(program, point).scores for point in path]
         score = next(iter(own[0]))
-        sides = {f"training ({program.n} rows)": np.array([one[score] for one in own])}
+        sides = {f"training ({counted(program.n, 'row')})": np.array([one[score] for one in own])}
         if held is None:
             words = "No rows were held out: this is on the rows that the models were fitted to."
             blocks.append(Text(words))
         else:
             new = [held.seen_by(program, point).scores for point in path]
             values = np.array([one.get(score, np.nan) for one in new])
-            sides[f"held out ({len(held.y)} rows)"] = values
+            sides[f"held out ({counted(len(held.y), 'row')})"] = values
         blocks.append(Chart("scores", f"{score} of each model", scores_chart(path, score, sides)))
     return Section("predictions", "How they predict", tuple(blocks))
 

@@ -80,10 +80,7 @@ class Held:
 
     def seen_by(self, program: Program, model: CertifiedPoint) -> Predicted:
         """The rows as a model sees them."""
-        matrix, _ = as_matrix(self.X)
-        z = matrix.columns(model.support) @ model.coef[model.support] + model.intercept
-        if self.offset is not None:
-            z = z + np.asarray(self.offset, np.float64)
+        z = model.linear(self.X, self.offset)
         y = coded(program, self.y)
         kept, weights = slice(None), None
         if self.weights is not None:

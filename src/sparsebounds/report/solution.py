@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.decimals import percent_up, readable, rounded_down, rounded_up
+from sparsebounds._support.decimals import counted, percent_up, readable, rounded_down, rounded_up
 from sparsebounds.exact import NearOptimal
 from sparsebounds.paths import Path
 from sparsebounds.program import Program
@@ -71,7 +71,9 @@ def report_solution(
     `advice` are sentences on a wide gap; `near` are other models nearly as good.
     """
     origin = origin or Origin()
-    names = program.feature_names if names is None else check.feature_names(names, program.m)
+    names = (
+        program.feature_names if names is None else check.feature_names(names, program.m, "names")
+    )
     labels = [str(i) for i in range(program.m)] if names is None else list(names)
     held = None if held is None else held.checked(program)
     seen = predictions(program, solution, held) if seen is None else seen
@@ -156,11 +158,11 @@ def _predictions(
 ) -> Section:
     own, held = seen["train"], seen.get("test")
     rows, who = own, f"{len(own.y)} training rows"
-    sides = {f"training ({len(own.y)} rows)": own.scores}
+    sides = {f"training ({counted(len(own.y), 'row')})": own.scores}
     blocks: list[Block] = []
     if held is not None:
-        rows, who = held, f"{len(held.y)} rows held out"
-        sides[f"held out ({len(held.y)} rows)"] = held.scores
+        rows, who = held, f"{counted(len(held.y), 'row')} held out"
+        sides[f"held out ({counted(len(held.y), 'row')})"] = held.scores
     else:
         words = "No rows were held out: all below is on the rows that the model was fitted to, and"
         blocks.append(Text(f"{words} flatters it."))
@@ -199,5 +201,5 @@ def folds_section(folds: Tried | None) -> Section:
 def spent(solution: Solution) -> str:
     """What a solution cost, in words."""
     stats = solution.stats
-    nodes = f", {stats.nodes} nodes" if stats.nodes else ""
+    nodes = f", {counted(stats.nodes, 'node')}" if stats.nodes else ""
     return f"{np.ceil(stats.full_passes):.0f} passes over the data{nodes}, {stats.seconds:.2f} s"

@@ -9,6 +9,7 @@ from sparsebounds.solving.noise import scaled_loss as scaled_loss
 from sparsebounds.solving.nonconvex import check_search as check_search
 from sparsebounds.solving.nonconvex import solve_nonconvex as solve_nonconvex
 from sparsebounds.solving.outliers import Outliers as Outliers
+from sparsebounds.solving.predicting import Predicting as Predicting
 from sparsebounds.solving.proof import best_leaves as best_leaves
 from sparsebounds.solving.proof import better_root as better_root
 from sparsebounds.solving.proof import certificate_from as certificate_from
@@ -22,6 +23,7 @@ from sparsebounds.solving.sentences import features_sentence as features_sentenc
 from sparsebounds.solving.sentences import status_words as status_words
 from sparsebounds.solving.solution import Solution, SolutionStats
 from sparsebounds.solving.solve import CLOSED as CLOSED
+from sparsebounds.solving.solve import posed as posed
 from sparsebounds.solving.solve import solve, solve_program
 
 __all__ = ["Solution", "SolutionStats", "certify", "noise_scale", "solve", "solve_program"]

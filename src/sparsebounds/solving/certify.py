@@ -9,9 +9,10 @@ import numpy as np
 
 from sparsebounds._support.array import to_numpy
 from sparsebounds._support.deadline import Deadline, Limit
-from sparsebounds._support.errors import InputError
+from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import check_tolerance
+from sparsebounds.arguments import spoken
 from sparsebounds.bounds import objective_up
 from sparsebounds.certificates import Certificate
 from sparsebounds.models import Model
@@ -28,6 +29,7 @@ from sparsebounds.solving.proof import (
 
 
 @one_thread()
+@spoken
 def certify(
     program: Program,
     coef: Any,
@@ -87,6 +89,12 @@ def certify(
     if hasattr(coef, "coef_"):
         intercept = float(to_numpy(coef.intercept_).ravel()[0]) if intercept is None else intercept
         coef = to_numpy(coef.coef_).ravel()
+    elif hasattr(coef, "fit"):
+        kind = type(coef).__name__
+        raise InputTypeError(
+            f"coef is a {kind} without coefficients; call its fit(X, y) first, or pass coef_ and "
+            "intercept_ of the linear model that it holds."
+        )
     value = program.objective(coef, 0.0 if intercept is None else intercept)
     w, b = program.to_program(to_numpy(coef).astype(np.float64), float(intercept or 0.0))
     if math.isinf(value):

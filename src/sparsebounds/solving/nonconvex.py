@@ -21,6 +21,7 @@ import numpy as np
 
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import NEVER, Deadline
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed, screen_at, tighter_box
 from sparsebounds.exact import EFFORT, RowSearch
@@ -230,7 +231,9 @@ def solve_nonconvex(
     unfinished = ""
     searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
     if rows is not None and searched and rows.open:
-        unfinished = f" The search stopped with {len(rows.open)} nodes open of {rows.nodes}."
+        unfinished = (
+            f" The search stopped with {len(rows.open)} open of {counted(rows.nodes, 'node')}."
+        )
     elif exact is True and wide_gap(program, certificate, tol):
         done = "was not begun: it has no bounds for this problem, or no time was left"
         if searched:

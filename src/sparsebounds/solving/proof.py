@@ -128,6 +128,8 @@ def proved(program: Program, certificate: Certificate, tol: float) -> dict[str, 
     distance = program.relative(certificate.gap, certificate.upper)
     return {
         "certificate": certificate,
+        "feature_names": program.feature_names,
+        "classes": program.classes,
         "upper": certificate.upper,
         "lower": certificate.lower,
         "rel_gap": distance,

@@ -13,6 +13,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Limit
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.html import block, grid, interval
 from sparsebounds.bounds import Screening
@@ -22,6 +23,7 @@ from sparsebounds.primalization import GapBounds, Primalization, gap_bounds, pri
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
 from sparsebounds.solving.outliers import Outliers
+from sparsebounds.solving.predicting import Predicting
 from sparsebounds.solving.proof import proved
 from sparsebounds.solving.sentences import status_words
 
@@ -62,7 +64,7 @@ class SolutionStats:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Predicting):
     """A model that obeys the user's own constraint, and what is proved about it.
 
     Attributes
@@ -103,6 +105,8 @@ class Solution:
         How long an exact search would go on; None where none began, or it is done.
     outliers : Outliers or None
         Truncated loss: what is proved about the rows; None where nothing was tried.
+    classes : tuple or None
+        The two labels of the response; None where it is a number.
 
     See Also
     --------
@@ -115,6 +119,8 @@ class Solution:
     >>> solution = sb.solve(data.X, data.y, k=3, ridge=0.1)
     >>> print(solution.coef[solution.support].round(2))
     [1.   0.94 0.92]
+    >>> print(solution.predict(data.X[:2]).round(2), data.y[:2].round(2))
+    [-0.07  1.07] [-0.94  1.38]
     >>> solution.certificate.verify(data.X, data.y).ok
     True
     """
@@ -137,6 +143,7 @@ class Solution:
     null_gap: float = math.nan
     outlook: Outlook | None = field(default=None, repr=False)
     outliers: Outliers | None = field(default=None, repr=False)
+    classes: tuple[Any, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -158,7 +165,6 @@ class Solution:
             coef=coef,
             intercept=intercept,
             support=np.flatnonzero(coef),
-            feature_names=program.feature_names,
             message=f"The model is {far}.{more}",
             fixed_in=screened.fixed_in,
             fixed_out=screened.fixed_out,
@@ -304,7 +310,7 @@ class Solution:
         ]
         kind = status_words(self.status, self.rel_gap)
         return block(
-            f"Solution: {len(self.support)} feature{'s' * (len(self.support) != 1)}, {kind}",
+            f"Solution: {counted(len(self.support), 'feature')}, {kind}",
             [
                 interval(self.lower, self.upper, self.rel_gap),
                 grid(("feature", "coefficient"), [*rows, ("(intercept)", f"{self.intercept:.6g}")]),

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.threads import one_thread
 from sparsebounds._support.validate import (
@@ -117,7 +118,7 @@ def solve(
     """
     deadline = Deadline.of(time_limit)
     return solve_program(
-        _posed(X, y, problem),
+        posed("solve", X, y, problem),
         tol,
         exact=exact,
         time_limit=deadline,
@@ -127,19 +128,23 @@ def solve(
     )
 
 
-def _posed(X: Any, y: Any, problem: Arguments) -> Program:
-    """The program of some data and a problem, or the one that stands in X's place."""
+def posed(
+    function: str, X: Any, y: Any, problem: Mapping[str, Any], size: Mapping[str, Any] = {}
+) -> Program:
+    """The program of some data, a problem and its size, or the one that stands in X's place."""
     if isinstance(X, Program):
         if y is not None or problem:
             stated = ", ".join([*(["y"] if y is not None else []), *problem])
             raise InputTypeError(
-                f"solve got a Program, which has its own data and problem, and {stated} too; pass "
-                "solve(program) alone, or solve(X, y, k=5, ridge=0.1)."
+                f"{function} got a Program, which has its own data and problem, and {stated} too; "
+                f"pass the Program without them, or {function}(X, y, ...) with the data."
             )
         return X
     if y is None:
-        raise InputTypeError("solve needs y, one number per row of X, or a Program in X's place.")
-    return Program(X, y, **problem)
+        raise InputTypeError(
+            f"{function} needs y, one number per row of X, or a Program in X's place."
+        )
+    return Program(X, y, **size, **problem)
 
 
 @one_thread()
@@ -267,7 +272,7 @@ def _short(program: Program, proof: Proof, tol: float, model: Model) -> bool:
 def _why_unfinished(proof: Proof) -> str:
     """Why a search has not proved its model to be optimal, as sentences after another one."""
     if proof.open:
-        stopped = f" The search stopped with {proof.open} nodes open of {proof.nodes}. "
+        stopped = f" The search stopped with {proof.open} open of {counted(proof.nodes, 'node')}. "
         return stopped + proof.outlook.words
     return (
         " The search is done, but rounding leaves more of a gap than tol: pass standardize=True, "
