@@ -93,7 +93,7 @@ scale.tables            Reading a table of ten million cells.
 
 alternate               Two versions of the code in turn, row by row: what became slower.
                         Peers: none.
-                        About as long as the table for each round; saves nothing.
+                        About 10 minutes per round of models; saves nothing.
 
 compare                 Two files of --json, row by row: what became slower.
                         Peers: none.
