@@ -84,7 +84,7 @@ def drafted(
             for cut in cuts
         ]
         return Drafted(
-            np.concatenate([part.w for part in parts]),
+            np.concatenate([np.pad(one.w, ((0, 0), (0, most - one.w.shape[1]))) for one in parts]),
             np.concatenate([part.b for part in parts]),
             np.concatenate([part.value for part in parts]),
         )
