@@ -11,6 +11,7 @@ from sparsebounds.bounds import Node, bound_at, dual_point, lower
 from sparsebounds.program import Program
 
 N, M = 6, 3 * lower.LONG // 2
+FIVES = np.where(np.arange(M) < 100, np.arange(M), 100 + (np.arange(M) - 100) // 5)
 FORMS = {
     "k+ridge": {"k": 3, "ridge": 0.3},
     "l0+ridge": {"l0": 0.2, "ridge": 0.3},
@@ -19,6 +20,9 @@ FORMS = {
     "large k": {"k": M + 5, "ridge": 0.3},
     "prices": {"l0": np.linspace(0.0, 0.4, M), "ridge": 0.3},
     "ridges": {"k": 3, "ridge": np.linspace(0.1, 0.4, M)},
+    "groups": {"k": 3, "ridge": 0.3, "groups": FIVES},
+    "groups, l0": {"l0": 0.9, "ridge": 0.3, "groups": FIVES},
+    "groups, ball": {"k": 3, "ball": 2.0, "groups": FIVES},
 }
 NODES = (Node(), Node(low=2, high=5), Node(inside=np.array([4, 9]), outside=np.arange(20, 60)))
 

@@ -14,7 +14,7 @@ import pytest
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparsebounds as sb
-from sparsebounds.cli._folds import chosen_by_folds
+from sparsebounds.cli._folds import FoldProgress, chosen_by_folds
 from sparsebounds.cli._grids import prices, sizes
 from sparsebounds.cli._options import FoldOptions, ProblemOptions, SizeOptions
 from sparsebounds.cli._parameters import Parameters
@@ -96,18 +96,29 @@ def test_a_choice_at_the_edge_of_the_grid_is_said(invoke: Invoke, numbers: Path)
         assert "largest" not in found
 
 
-def test_progress_says_folds_and_points(numbers: Path) -> None:
+@pytest.mark.parametrize("ball", [None, 2.0])
+def test_progress_says_folds_and_points(numbers: Path, ball: float | None) -> None:
+    """All paths together; in a ball one after the other."""
     reading = read_table(numbers, Choice(target="score"))
     seen: list[str] = []
-    options = FoldOptions(3, "1:4", None, "0.01,0.1", None, None)
+    options = FoldOptions(3, "2:5", None, "0.01,0.1" if ball is None else None, None, None)
     none = ProblemOptions(**dict.fromkeys(f.name for f in fields(ProblemOptions)))
     chosen_by_folds(
-        *(Parameters(), reading, [], options, SizeOptions(None, None), none, None),
-        lambda now: seen.append(now.line()),
+        *(Parameters().changed(ball=ball), reading, [], options, SizeOptions(None, None)),
+        *(none, None, lambda now: seen.append(now.line())),
     )
-    assert seen[0] == "path 1 of 6 (folds times ridges), 1 of 4 points"
-    assert seen[4 * 5 + 3] == "path 6 of 6 (folds times ridges), 4 of 4 points"
-    assert len(seen) == 24
+    walks = ["paths 1 to 6 of 6"] if ball is None else [f"path {i} of 3" for i in (1, 2, 3)]
+    points = [f"(folds times ridges), {i} of 4 points" for i in (1, 2, 3, 4)]
+    assert seen == [f"{walk} {point}" for walk in walks for point in points]
+
+
+def test_progress_of_paths_that_part() -> None:
+    """Several at a time, then some that did not settle together, one after the other."""
+    seen: list[str] = []
+    progress = FoldProgress(6, lambda now: seen.append(now.line().partition(" of 6")[0]))
+    for done, together in ((1, 2), (2, 2), (1, 4), (1, 1), (2, 1), (1, 1)):
+        progress(done, 2, together)
+    assert seen == [*["paths 1 to 2"] * 2, "paths 3 to 6", *["path 3"] * 2, "path 4"]
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,20 @@ def test_a_draft_says_so() -> None:
     program = Program(X, y, k=2, ridge=0.1)
     assert all(isinstance(model, Draft) for model in Ladder(program).climb([0, 1, 2]))
     assert not draftable(Program(X, y, k=2, ball=1.0))
+
+
+def test_parts_of_other_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 8))
+    program = Program(X, rng.normal(size=20), k=4, ridge=0.1)
+    supports = [np.arange(4), np.array([1, 6]), np.array([2])]
+
+    def found() -> list[np.ndarray]:
+        zeros = np.zeros((3, 4)), np.zeros(3), np.full(3, np.inf)
+        draft = drafted(program, X.T.__getitem__, program.ridges, supports, *zeros)
+        return [draft.w, draft.b, draft.value]
+
+    together = found()
+    monkeypatch.setattr("sparsebounds.fitting.drafts.ENTRIES", 1)
+    for one, other in zip(together, found(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

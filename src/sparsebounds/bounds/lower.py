@@ -141,8 +141,7 @@ def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
 def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector, groups: Groups) -> Vector:
     # The half is taken of the squares: twice a ridge may overflow.
     halves = up(0.5 * squares_up(reach))
-    own = prices if groups.single else prices[groups.heads]
-    return groups.placed(up(_sums_up(up(halves / ridges), groups) - own))
+    return groups.placed(up(_sums_up(up(halves / ridges), groups) - groups.led(prices)))
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:
@@ -199,13 +198,12 @@ def _largest_gain(
     price: float | None,
 ) -> float:
     few = _gainers(program, point.reach, mandatory, chosen, high if program.l0 is None else low)
+    groups = program.groups.part(few)
     if program.ball is None:
-        gains = _ridge_gains(
-            point.reach[few], program.ridges[few], program.prices[few], program.groups
-        )
+        gains = _ridge_gains(point.reach[few], program.ridges[few], program.prices[few], groups)
         return up(sum_up(gains[mandatory[few]]) + best_sum_up(gains[chosen[few]], low, high))
     if program.l0 is None:
-        squares = squares_up(point.reach[few], program.groups)
+        squares = squares_up(point.reach[few], groups)
         best = best_sum_up(squares[chosen[few]], low, high)
         return up(math.sqrt(up(program.ball * up(sum_up(squares[mandatory[few]]) + best))))
     squares = squares_up(point.reach, program.groups)
@@ -226,16 +224,26 @@ def _gainers(
 ) -> Index | slice:
     """Features that a best support may hold: of very many, those worth a closer look.
 
-    Where one price and one ridge are asked of all, gains grow with reach, and so the best `count`
-    are among the largest; others matter only if they gain more than their price. What is left out
-    would have gained nothing, or has reach 0.
+    Where one price and one ridge are asked of all, gains grow with reach, or its length, and so the
+    best `count` are among the largest; others matter only if they gain more than their price. What
+    is left out would have gained nothing, or has reach 0.
     """
+    groups = program.groups
     alike = not isinstance(program.ridge, np.ndarray) and not isinstance(program.l0, np.ndarray)
-    alike = alike and program.groups.single
     if len(reach) <= LONG or not alike or (program.l0 is not None and program.ball is not None):
         return slice(None)
-    few, _ = level_set(reach, count + int(np.count_nonzero(~chosen)))
+    with np.errstate(under="ignore"):
+        length = groups.norms(reach)
+    # Squares that overflow or underflow say nothing.
+    if not groups.single and not np.all((length == 0.0) | ((length > 1e-150) & (length < 1e150))):
+        return slice(None)
+    few, least = level_set(length, count + int(np.count_nonzero(~groups.led(chosen))))
     if program.l0 is not None:
         assert program.ridge is not None
-        few |= reach > (1.0 - 1e-9) * math.sqrt(2.0 * program.l0) * math.sqrt(program.ridge)
-    return np.flatnonzero(few | mandatory)
+        price = math.sqrt(2.0 * program.l0) * math.sqrt(program.ridge)
+        least = min(least, price) if count else price
+    if program.l0 is not None or not groups.single:
+        # Lengths are rounded: groups that are as good as tied are taken too.
+        few = length > (1.0 - 1e-9) * least
+    some = groups.first(np.flatnonzero(few))
+    return groups.whole(np.union1d(some, np.flatnonzero(mandatory)) if mandatory.any() else some)

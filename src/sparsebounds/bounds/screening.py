@@ -167,11 +167,13 @@ def screen_at(program: Program, point: DualPoint, upper: float, node: Node = ROO
     groups = program.groups
     fixed_in, fixed_out = groups.whole(fixed_in), groups.whole(fixed_out)
     # The room that a group has is that of each of its features.
+    left = forced.inside <= upper
     room = np.full(program.m, math.inf)
-    room[i] = np.maximum(up(upper - forced.quadratic), 0.0)
-    i = groups.whole(i)
+    room[i[left]] = np.maximum(up(upper - forced.quadratic[left]), 0.0)
+    i = groups.whole(i[left])
     with np.errstate(over="ignore", invalid="ignore"):
-        bend, room = forced.curvature[i], groups.spread(room)[i]
+        bend = forced.curvature[i]
+        room = room[i if groups.leaders is None else groups.leaders[i]]
         half = up(np.sqrt(up(up(2.0 * room) / bend)))
         width = up(half + up(point.radius[i] / bend))
         center = -point.scores[i] / bend

@@ -32,21 +32,28 @@ class Folds:
 
 @dataclass
 class FoldProgress:
-    """How far the folds are: counted from the points of their grids, one fold after the other."""
+    """How far the folds are: counted from the points of their grids.
+
+    Paths are gone along one after the other, or many at a time; those that plain steps did not
+    settle together are gone along again, one after the other.
+    """
 
     paths: int
     report: Callable[[FoldProgress], None]
     path: int = 1
+    together: int = 1
     done: int = 0
     total: int = 0
 
     def __post_init__(self) -> None:
         self.began = time.perf_counter()
 
-    def __call__(self, done: int, total: int) -> None:
-        """Take note of a point."""
-        self.path += done <= self.done
-        self.done, self.total = done, total
+    def __call__(self, done: int, total: int, together: int = 1) -> None:
+        """Take note of a point of one path, or of several together."""
+        again = together == 1 < self.together and self.done < self.total
+        if done <= self.done and not again:
+            self.path += self.together
+        self.done, self.total, self.together = done, total, together
         self.report(self)
 
     @property
@@ -57,7 +64,9 @@ class FoldProgress:
     def line(self) -> str:
         """The same in a clause."""
         points = f"{self.done} of {self.total} points"
-        return f"path {self.path} of {self.paths} (folds times ridges), {points}"
+        last = self.path + self.together - 1
+        path = f"path {self.path}" if self.together == 1 else f"paths {self.path} to {last}"
+        return f"{path} of {self.paths} (folds times ridges), {points}"
 
 
 def chosen_by_folds(

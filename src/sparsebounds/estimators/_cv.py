@@ -8,14 +8,12 @@ is one ridge only, it is made beside the folds.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -37,8 +35,10 @@ from sparsebounds.estimators._criteria import (
     ends,
     information,
 )
+from sparsebounds.estimators._lockstep import Split, parts_of, step_models, steps_with
+from sparsebounds.estimators._scores import scored
 from sparsebounds.losses import Loss
-from sparsebounds.models import Ladder
+from sparsebounds.models import Ladder, Unsettled
 from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
 from sparsebounds.program import Program
 from sparsebounds.report import Tried
@@ -141,17 +141,18 @@ class SparseCV(LinearEstimator):
             splits = list(folds.split(X, y, groups))
             shell = self._shell(loss)  # predicts once it has coefficients
             scorer = check_scoring(shell, scoring=self._scoring(loss))
-            work = [
-                delayed(fold_scores)(
-                    copy(shell), scorer, X, y, coded, weights, train, test, ridges, options
-                )
-                for train, test in splits
-            ]
+            own = self._scoring(loss) is not self.scoring
+            given = (copy(shell), scorer, own, X, y, coded, weights)
+            program, parts = None, [[one] for one in splits]
+            if steps_with(ruled, X, options):
+                size = len(ridges) * len(coded) * max(X.shape[0], X.shape[1] ** 2)
+                program, parts = ruled, parts_of(splits, size, self.n_jobs)
+            work = [delayed(fold_scores)(program, *given, one, ridges, options) for one in parts]
             if len(ridges) == 1:
                 work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
             done = Parallel(n_jobs=self.n_jobs)(work)
             paths = done.pop(0) if len(ridges) == 1 else []
-            scores = np.array(done).transpose(1, 2, 0)
+            scores = np.concatenate(done).transpose(1, 2, 0)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
             paths = paths or full_paths(X, coded, weights, ridges[at], options)
@@ -277,65 +278,68 @@ def whole(found: Path) -> Path:
 
 @one_thread()
 def fold_scores(
+    program: Program | None,
     shell: Any,
     scorer: Any,
+    own: bool,
     X: Any,
     y: Any,
     coded: Sequence[Vector],
     weights: Vector,
-    train: Index,
-    test: Index,
+    splits: Sequence[Split],
     ridges: Sequence[Any],
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of the models on the training rows: by ridges, along the grid."""
-    train, test = np.arange(len(weights))[train], np.arange(len(weights))[test]
-    test = test[weights[test] > 0]
-    rows = [target[train] for target in coded]
-    taken = some_rows if stays(X) else _safe_indexing
-    found = fold_models(taken(X, train), rows, weights[train], ridges, options)
-    scores = np.full((len(ridges), len(options["ks"] or options["l0s"])), np.nan)
-    if len(test) == 0:
-        return scores
-    given = {}
-    if np.any(weights != 1.0) and takes_weights(scorer):
-        given["sample_weight"] = weights[test]
-    X_test, y_test = taken(X, test), _safe_indexing(y, test)
+    """The scores on the test rows of the models on the training rows.
+
+    By folds and ridges, along the grid. With a program, one on all rows, the folds go up in step;
+    else, or where plain steps do not do, one after the other.
+    """
+    rows, points = np.arange(len(weights)), len(options["ks"] or options["l0s"])
+    trains, tests = zip(*((rows[train], rows[test]) for train, test in splits), strict=True)
+    models: Iterable[Sequence[Sequence[Any]]]
+    given = X, coded, weights, trains, ridges, options
+    try:
+        models = alone(*given) if program is None else step_models(program, *given)
+    except Unsettled:
+        models = alone(*given)
     shell.n_features_in_ = X.shape[1]
-    for row, models in zip(scores, found, strict=True):
-        for i, some in enumerate(zip(*models, strict=False)):
-            shell._take(some)
-            with config_context(array_api_dispatch=False):  # y is NumPy's
-                row[i] = scorer(shell, X_test, y_test, **given)
-    return scores
+    folds = zip(tests, models, strict=True)
+    return np.array([scored(shell, scorer, own, X, y, weights, *fold, points) for fold in folds])
+
+
+def alone(
+    X: Any,
+    coded: Sequence[Vector],
+    weights: Vector,
+    trains: Sequence[Index],
+    ridges: Sequence[Any],
+    options: dict[str, Any],
+) -> Iterator[list[list[Any]]]:
+    """`fold_models` of one fold after the other."""
+    taken = some_rows if stays(X) else _safe_indexing
+    for train in trains:
+        part = [target[train] for target in coded]
+        yield fold_models(taken(X, train), part, weights[train], ridges, options)
 
 
 def fold_models(
     X: Any, coded: Sequence[Vector], weights: Vector, ridges: Sequence[Any], options: dict[str, Any]
-) -> list[list[list[tuple[Vector, float]]]]:
-    """(coef, intercept) at each point of the grid, for each ridge and problem.
+) -> list[list[Any]]:
+    """(coef, intercept) of each problem, by ridges and along the grid.
 
     What is found with one ridge is known with the next.
     """
     grid, watch = options["ks"] or options["l0s"], options["watch"]
     known: list[dict[float, Index]] = [{} for _ in coded]
-    found: list[list[list[tuple[Vector, float]]]] = []
+    found = []
     for ridge in ridges:
-        found.append([])
+        walks = []
         for i, y in enumerate(coded):
             program = posed(X, y, weights, ridge, options)
             ladder = Ladder(program, Deadline.of(options["time_limit"]), known[i])
             models = ladder.climb(grid, watch)
             known[i] = ladder.supports
-            found[-1].append([program.to_user(model.w, model.b) for model in models])
+            walks.append([program.to_user(model.w, model.b) for model in models])
+        found.append(list(zip(*walks, strict=False)))
     return found
-
-
-def takes_weights(scorer: Any) -> bool:
-    """Whether a scorer can be called with sample_weight."""
-    try:
-        parameters = inspect.signature(scorer).parameters
-    except (TypeError, ValueError):
-        return False
-    kinds = [parameter.kind for parameter in parameters.values()]
-    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds

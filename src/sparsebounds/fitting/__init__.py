@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparsebounds.fitting.drafts import Draft, draftable, drafted, padded
+from sparsebounds.fitting.drafts import Draft, draftable, drafted, fitted, padded
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,
@@ -23,6 +23,7 @@ __all__ = [
     "draftable",
     "drafted",
     "evaluated",
+    "fitted",
     "inside_ball",
     "local_refit",
     "on_all_rows",

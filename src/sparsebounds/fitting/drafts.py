@@ -22,6 +22,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.fitting.refit import Model
+from sparsebounds.losses import MeanLoss
 from sparsebounds.program import Program
 from sparsebounds.relaxation import least_bend
 
@@ -83,7 +84,7 @@ def drafted(
             for cut in cuts
         ]
         return Drafted(
-            np.concatenate([part.w for part in parts]),
+            np.concatenate([np.pad(one.w, ((0, 0), (0, most - one.w.shape[1]))) for one in parts]),
             np.concatenate([part.b for part in parts]),
             np.concatenate([part.value for part in parts]),
         )
@@ -91,8 +92,21 @@ def drafted(
     own = np.where(real, ridges[places], 1.0)
     A = rows(places)
     A[~real] = 0.0
-    batch = _Batch(program, A, own, w, b)
-    return batch.run(limit)
+    return fitted(program.F, program.fit_intercept, A, own, w, b, limit)
+
+
+@np.errstate(all="ignore")
+def fitted(
+    F: MeanLoss,
+    intercept: bool,
+    A: Vector,
+    ridges: Vector,
+    w: Vector,
+    b: Vector,
+    limit: Vector,
+) -> Drafted:
+    """The best coefficients on columns A, a block per support; each may have its own F."""
+    return _Batch(F, intercept, A, ridges, w, b).run(limit)
 
 
 def padded(supports: Sequence[Index], size: int) -> tuple[Index, Mask]:
@@ -107,17 +121,23 @@ def padded(supports: Sequence[Index], size: int) -> tuple[Index, Mask]:
 class _Batch:
     """Newton's method on many supports at once; those that are done are taken out."""
 
-    def __init__(self, program: Program, A: Vector, ridges: Vector, w: Vector, b: Vector) -> None:
-        self.program, self.A, self.ridges = program, A, ridges
+    def __init__(
+        self, F: MeanLoss, intercept: bool, A: Vector, ridges: Vector, w: Vector, b: Vector
+    ) -> None:
+        self.F, self.intercept, self.A, self.ridges = F, intercept, A, ridges
         self.w, self.b = w[:, : A.shape[1]].copy(), b.copy()
         self.z, self.value = self.at(np.arange(len(A)), self.w, self.b)
-        self.flat = least_bend(program.loss) * program.F.p
 
     def at(self, some: Index, w: Vector, b: Vector) -> tuple[Vector, Vector]:
         """(predictions, objectives) of some of the supports."""
         z = (w[:, None, :] @ self._taken(some))[:, 0] + b[:, None]
         ridge = 0.5 * np.einsum("ij,ij,ij->i", self.ridges[some], w, w)
-        return z, self.program.F.values(z) + ridge
+        return z, self._loss(some).values(z) + ridge
+
+    def _loss(self, some: Index) -> MeanLoss:
+        """F of some supports."""
+        F = self.F
+        return F if F.p.ndim == 1 or len(some) == len(self.A) else F.of(some)
 
     def _taken(self, some: Index) -> Vector:
         """The columns of some supports."""
@@ -125,15 +145,15 @@ class _Batch:
 
     def steps(self, some: Index) -> tuple[Vector, Vector, Vector]:
         """Newton's steps in w and b, and the decrements."""
-        F, A, w = self.program.F, self._taken(some), self.w[some]
+        F, A, w = self._loss(some), self._taken(some), self.w[some]
         z = self.z[some]
-        a, bend = F.gradient(z), np.maximum(F.curvature(z), self.flat)
+        a, bend = F.gradient(z), np.maximum(F.curvature(z), least_bend(F.loss) * F.p)
         scaled = A * bend[:, None, :]
         H = scaled @ A.transpose(0, 2, 1)
         g = (A @ a[:, :, None])[:, :, 0] + self.ridges[some] * w
         mass, slope, c = bend.sum(axis=1), np.zeros(len(some)), None
-        if self.program.fit_intercept:
-            c, slope = scaled.sum(axis=2), a.sum(axis=1)
+        if self.intercept:
+            c, slope = (A @ bend[:, :, None])[:, :, 0], a.sum(axis=1)
             H -= (c / mass[:, None])[:, :, None] * c[:, None, :]
             g -= c * (slope / mass)[:, None]
         diagonal = np.einsum("ijj->ij", H)
@@ -165,9 +185,9 @@ class _Batch:
             fine = np.isfinite(decrement) & ~hopeless
             left, step, rise = left[fine], step[fine], rise[fine]
             value, decrement = value[fine], decrement[fine]
-            settled = decrement <= SETTLED * np.abs(value)
+            near = decrement <= SETTLED * np.abs(value)
             moved = self.move(left, step, rise, value + NOISE * np.abs(value))
-            done = settled & (moved | (decrement <= NOISE * np.abs(value)))
+            done = near & (moved | (decrement <= NOISE * np.abs(value)))
             result[left[done]] = self.value[left[done]]
             left = left[~done & moved]
         return Drafted(self.w, self.b, result)

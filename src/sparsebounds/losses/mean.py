@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Array, namespace
+from sparsebounds._support.array import Array, Index, namespace
 from sparsebounds.losses.base import Loss
 
 
@@ -54,6 +54,10 @@ class MeanLoss:
         """F(z) for every row of z."""
         values = self.loss.value(self.y, self._shifted(z))
         return namespace(values).sum(self.p * values, axis=-1)
+
+    def of(self, some: Index) -> MeanLoss:
+        """The terms of some rows of y and p, which have one per row of z."""
+        return MeanLoss(self.loss, self.y[some], self.p[some], self.offset)
 
     def gradient(self, z: Array) -> Array:
         """a = F'(z), a point of dom F*."""

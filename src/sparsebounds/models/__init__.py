@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from sparsebounds.fitting import Model, as_returned, refit
 from sparsebounds.models.ladder import Ladder
+from sparsebounds.models.ladder import tell as tell
 from sparsebounds.models.local import LocalSearch as LocalSearch
+from sparsebounds.models.lockstep import Alike as Alike
+from sparsebounds.models.lockstep import Unsettled as Unsettled
+from sparsebounds.models.lockstep import in_step as in_step
 from sparsebounds.models.pool import Pool
 from sparsebounds.models.search import Search, candidate_supports
 

@@ -33,6 +33,13 @@ POOL = 100
 """Features in play beside the model's own and twice the budget."""
 
 
+def tell(told: Callable[[int, int], None], grid: Sequence[int], most: int, size: int) -> None:
+    """Say (points done, points) if a point of the grid ends at this size, of at most `most`."""
+    done = [k for k in grid if min(k, most) <= size]
+    if done and min(done[-1], most) == size:
+        told(len(done), len(grid))
+
+
 class Ladder(Improvement):
     """One grid on one set of rows; `known` are good supports at its points, if there are any."""
 
@@ -75,9 +82,7 @@ class Ladder(Improvement):
             if found and self.deadline.late():
                 break
             found[size] = self._found(self.program.with_budget(size), size)
-            done = [k for k in grid if min(k, most) <= size]
-            if done and min(done[-1], most) == size:
-                told(len(done), len(grid))
+            tell(told, grid, most, size)
         if not self.deadline.late():
             self._back(found)
         self.supports |= {size: self.support(model) for size, model in found.items()}

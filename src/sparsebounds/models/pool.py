@@ -204,11 +204,12 @@ class Pool:
 
 def strongest(program: Program, scores: Vector, count: int) -> Index:
     """The free features with the largest scores: `count`, and twice the budget."""
-    score = scores if program.ball is not None else scores / np.sqrt(program.ridges)
-    score = np.where(program.free, program.groups.lengths(score), 0.0)
+    groups, scale = program.groups, np.sqrt(1.0 if program.ridge is None else program.ridge)
+    score = groups.norms(scores / scale if isinstance(scale, np.ndarray) else scores)
+    score = np.where(groups.led(program.free), score, 0.0)
     count += 2 * (program.k or 0)
     strong = np.flatnonzero(level_set(score, count)[0])
-    return np.sort(strong[np.argsort(-score[strong], kind="stable")[:count]])
+    return np.sort(groups.first(strong[np.argsort(-score[strong], kind="stable")[:count]]))
 
 
 def _grown(store: Vector, old: int, rows: Vector) -> Vector:

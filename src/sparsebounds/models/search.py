@@ -153,10 +153,12 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     """Supports the relaxation suggests: its largest u, its largest |w|, and neighbours in size."""
     groups = program.groups
-    size = groups.lengths(np.abs(relaxed.w))
-    free = np.flatnonzero(program.free & (size > 0.0))
-    by_weight = free[np.lexsort((free, -size[free], -relaxed.u[free]))]
-    by_size = free[np.lexsort((free, -size[free]))]
+    some = groups.whole(np.flatnonzero(relaxed.w))
+    size = groups.part(some).lengths(np.abs(relaxed.w[some]))
+    chosen = program.free[some] & (size > 0.0)
+    free, size = some[chosen], size[chosen]
+    by_weight = free[np.lexsort((free, -size, -relaxed.u[free]))]
+    by_size = free[np.lexsort((free, -size))]
     if program.k is not None:
         sizes = [min(program.k, len(free))]
     else:

@@ -112,9 +112,24 @@ class Groups:
 
     def lengths(self, values: Vector) -> Vector:
         """The Euclidean length of each group, at its leader, of numbers that are 0 or more."""
+        return self.placed(self.norms(values))
+
+    def norms(self, values: Vector) -> Vector:
+        """`lengths` without the zeros: one per group, in the order of their leaders."""
         if self.leaders is None:
             return values
-        return self.placed(np.sqrt(self.sums(np.square(values))))
+        return np.sqrt(self.sums(np.square(values)))
+
+    def led(self, values: Spread) -> Spread:
+        """Of one number per column those of the leaders; one number for all stays."""
+        if self.leaders is None or not isinstance(values, np.ndarray):
+            return values
+        found: Any = values[..., self.heads]
+        return cast(Spread, found)
+
+    def first(self, groups: Index) -> Index:
+        """The leaders of some groups, which are numbered in the order of these."""
+        return groups if self.leaders is None else self.heads[groups]
 
     def spread(self, values: Spread) -> Spread:
         """The leader's number for each column of its group; one number for all stays."""

@@ -11,10 +11,15 @@ from sparsebounds.bounds import one_price
 from sparsebounds.program import Program
 from sparsebounds.relaxation.relax import relaxation_of
 from sparsebounds.relaxation.result import Relaxation
+from sparsebounds.relaxation.workspace import Workspace
 
 
 def dual_points(
-    program: Program, relaxed: Relaxation, tol: float = 1e-8, time_limit: Limit = None
+    program: Program,
+    relaxed: Relaxation,
+    tol: float = 1e-8,
+    time_limit: Limit = None,
+    workspace: Workspace | None = None,
 ) -> list[Relaxation]:
     """The relaxation, and what its bound can be bettered with because cardinality is an integer.
 
@@ -28,6 +33,8 @@ def dual_points(
         Relative gap of the further relaxations.
     time_limit : float, optional
         Seconds after which no further one is begun.
+    workspace : Workspace, optional
+        The one of `relaxed`: columns that it has read.
 
     Returns
     -------
@@ -61,6 +68,7 @@ def dual_points(
             tol,
             start=relaxed if size else None,
             time_limit=deadline.before(scan=2) if size < sizes[-1] else deadline,
+            workspace=workspace if size else None,
         )
         for size in sizes
     ]

@@ -54,8 +54,10 @@ class _Score:
 
     t: Vector
     scores: Vector
-    reach: Vector
-    """|x_j.a|, or max(0, -x_j.a) where w_j >= 0 is asked."""
+    strength: Vector
+    """For each group, in the order of their first columns: the length of reach_j / sqrt(ridge_j),
+    or what is in proportion to it. reach_j is |x_j.a|, or max(0, -x_j.a) where w_j >= 0 is asked.
+    """
 
     value: float
 
@@ -151,7 +153,7 @@ class WorkingSet:
                 return f"The relative gap is {self.proved_gap():.1e}"
             if self.deadline.late(product=self.smooth.price(len(fresh)), scan=1):
                 return "The time limit was reached"
-            self.program.matrix.expect(self._strength(self.last.reach))
+            self.program.matrix.expect(self.program.groups.placed(self.last.strength))
             self.workspace.add(self.program, fresh, self.deadline)
             before = self.gap
             state, threshold, z = self._solve(accuracy * self.scale)
@@ -230,9 +232,9 @@ class WorkingSet:
 
     @property
     def _prices(self) -> float | Vector:
-        """l0; one number where all features, those always in aside, have the same."""
+        """l0 of each group; one number where all, those always in aside, have the same."""
         assert self.program.l0 is not None
-        return self.program.l0
+        return self.program.groups.led(self.program.l0)
 
     def _score(self, z: Vector) -> _Score:
         """The dual vector F'(z), scored: one pass over X."""
@@ -255,8 +257,9 @@ class WorkingSet:
             reach = np.where(program.positive, np.maximum(-scores, 0.0), reach)
         if self._barred:
             reach[program.never] = 0.0
-        value = -program.F.conjugate(program.F.p * t) - self._gain(reach)
-        return _Score(t, scores, reach, -math.inf if math.isnan(value) else value)
+        strength = program.groups.norms(self._scaled(reach))
+        value = -program.F.conjugate(program.F.p * t) - self._gain(reach, strength)
+        return _Score(t, scores, strength, -math.inf if math.isnan(value) else value)
 
     def _image(self, w: Vector, support: Index) -> Vector:
         """X w: from the workspace where its columns are all there."""
@@ -266,9 +269,9 @@ class WorkingSet:
             return image
         return self.smooth.predictions(inside, 0.0)
 
-    def _gain(self, reach: Vector) -> float:
+    def _gain(self, reach: Vector, strength: Vector) -> float:
         """h*(-X^T a) over all features, with the best eta for the ball."""
-        program, few = self.program, self._gainers(reach)
+        program, few = self.program, self._gainers(strength)
         reach = reach[few]
         if program.ball is None:
             return program.penalty(few).conjugate(reach)
@@ -276,19 +279,18 @@ class WorkingSet:
         eta = penalty.multiplier(reach, program.ball)
         return penalty.with_ridge(eta).conjugate(reach) + 0.5 * eta * program.ball
 
-    def _gainers(self, reach: Vector) -> Index:
+    def _gainers(self, strength: Vector) -> Index:
         """Features that h*(-X^T a) can depend on: all, or the few with the largest scores."""
-        program = self.program
+        program, always = self.program, self.program.problem.always
         if program.k is not None:
-            gains, _ = level_set(
-                self._strength(reach), program.k + int(np.count_nonzero(program.always))
-            )
+            gains, _ = level_set(strength, program.k + len(always))
         elif program.ball is None:
             root = self._root if isinstance(self._root, float) else 1.0
-            gains = self._strength(reach) > root * np.sqrt(2.0 * self._prices)
+            gains = strength > root * np.sqrt(2.0 * self._prices)
         else:
-            gains = reach > 0.0
-        return program.groups.whole(np.flatnonzero(gains | program.always))
+            gains = strength > 0.0
+        few = program.groups.first(np.flatnonzero(gains))
+        return program.groups.whole(np.union1d(few, always) if len(always) else few)
 
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
@@ -296,42 +298,42 @@ class WorkingSet:
         support, size = np.flatnonzero(self.w), program.groups.largest
         count = max(self._first // size, 2 * (program.k or 0), 2 * len(support) // size)
         count -= len(self.index) // size
-        held = program.groups.held((self.w != 0) | program.always)
-        first = np.setdiff1d(np.flatnonzero(held), self.index)
+        held = program.groups.whole(np.union1d(support, program.problem.always))
+        first = np.setdiff1d(held, self.index)
         if count <= 0:
             return first
         taken = np.concatenate((first, self.index))
-        strength = self._strength(self.last.reach)
-        strong, _ = level_set(strength, count + len(taken))
-        return np.concatenate((first, self._best(strength, strong, taken, count)))
+        strong, _ = level_set(self.last.strength, count + len(taken))
+        return np.concatenate((first, self._best(strong, taken, count)))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose strength exceeds what keeps them at zero."""
-        strength = self._strength(self.last.reach)
         count = max(self._batch, support) // self.program.groups.largest
-        return self._best(strength, strength > threshold, self.index, max(count, 1))
+        return self._best(self.last.strength > threshold, self.index, max(count, 1))
 
-    def _strength(self, reach: Vector) -> Vector:
-        """reach_j / sqrt(ridge_j), or what is in proportion to it; of a group, the length."""
-        strength = reach if isinstance(self._root, float) else reach / self._root
-        return self.program.groups.lengths(strength)
+    def _scaled(self, reach: Vector) -> Vector:
+        """reach_j / sqrt(ridge_j), or what is in proportion to it."""
+        return reach if isinstance(self._root, float) else reach / self._root
 
-    def _best(self, strength: Vector, among: Mask, taken: Index, count: int) -> Index:
+    def _best(self, among: Mask, taken: Index, count: int) -> Index:
         """The columns of the `count` strongest groups, in order of position.
 
         `among` are those in question; left out are those that may not, or need not, be added.
         """
-        some = np.flatnonzero(among)
-        free = self.program.free[some] if self.program.k == 0 else np.zeros(len(some), np.bool_)
-        some = np.setdiff1d(some[~free], taken, assume_unique=True)
-        some = some[strength[some] > 0.0]
+        groups, strength = self.program.groups, self.last.strength
+        some = np.flatnonzero(among & (strength > 0.0))
+        leaders = groups.first(some)
+        left = np.isin(leaders, taken, assume_unique=True, invert=True)
+        if self.program.k == 0:
+            left &= ~self.program.free[leaders]
+        some, leaders = some[left], leaders[left]
         if len(some) > count:
-            some = np.sort(some[np.argpartition(-strength[some], count)[:count]])
-        return self.program.groups.whole(some)
+            leaders = np.sort(leaders[np.argpartition(-strength[some], count)[:count]])
+        return groups.whole(leaders)
 
     def _admissible(self, w: Vector) -> Vector:
-        w = np.where(self.program.never, 0.0, w)
-        return np.where(self.program.positive, np.maximum(w, 0.0), w)
+        w = np.where(self.program.never, 0.0, w) if self._barred else w.copy()
+        return np.where(self.program.positive, np.maximum(w, 0.0), w) if self._signed else w
 
     def result(self, message: str, interrupted: bool) -> Relaxation:
         """What was reached."""

@@ -203,7 +203,7 @@ def solve_program(
         # The two further relaxations wait where a search is likely to prove more.
         relaxations = [relaxed]
         if not to_the_end:
-            relaxations = dual_points(program, relaxed, time_limit=deadline)
+            relaxations = dual_points(program, relaxed, time_limit=deadline, workspace=workspace)
         points = [each.point for each in relaxations]
         steps += sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)

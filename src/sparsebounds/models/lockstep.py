@@ -1,0 +1,359 @@
+"""Models of all sizes for many problems at once, without proofs: the folds of a cross-validation.
+
+The problems share columns and loss and differ in rows (by shares, 0 for those left out), responses
+and ridges. They go up in step, one feature at a time, so that every operation is one on arrays with
+a row per problem, and a small table does not spend its time on calls:
+
+    grow       the feature that the quadratic around the model gains most by
+    improve    the best swaps of the quadratic, fitted, until none helps
+    back       the model without its least feature, where that beats the one of its size
+
+No problem learns of another, or of a row that it leaves out. With M = H_SS + R, B = M^-1 H_S. and
+rho = -F' at w, the best model on S, dropping i costs w_i^2 / (2 M^-1_ii), adding j gains
+rho_j^2 / (2 s_j), and a swap of i for j does both, with rho_j + B_ij w_i / M^-1_ii and
+s_j + B_ij^2 / M^-1_ii (see `exchange`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds.fitting import fitted
+from sparsebounds.losses import Loss, MeanLoss
+
+TRIES = 4
+"""Swaps that are fitted before a model is called locally optimal, where q is not the loss."""
+
+LEAST = 1e-7
+"""Changes smaller than this, relative to the objective, are none."""
+
+ENTRIES = 1 << 21
+"""Numbers of columns that are gathered at a time."""
+
+
+class Unsettled(Exception):
+    """Plain steps do not find the model of a problem."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Problems that share their columns."""
+
+    columns: Vector
+    """One per row, of about unit size, less their means where there is an intercept."""
+
+    loss: Loss
+    y: Vector
+    """A row per problem."""
+
+    p: Vector
+    """The shares of the rows, a row per problem."""
+
+    ridges: Vector
+    """A row per problem."""
+
+    intercept: bool
+    always: Index
+    open: Mask
+    """Features that may enter and leave."""
+
+
+@dataclass
+class State:
+    """Some of the problems with a model each, of one size: a row per problem."""
+
+    which: Index
+    inside: Index
+    w: Vector
+    b: Vector
+    value: Vector
+
+    def at(self, some: Index) -> State:
+        """Some of them."""
+        return State(*(getattr(self, field.name)[some] for field in fields(self)))
+
+    def put(self, places: Index, other: State) -> None:
+        """Others in the places of some."""
+        for field in fields(self):
+            getattr(self, field.name)[places] = getattr(other, field.name)
+
+
+class Lockstep(ABC):
+    """The problems, and ways to better supports of all of them."""
+
+    def __init__(self, alike: Alike) -> None:
+        self.alike = alike
+
+    @abstractmethod
+    def fit(self, state: State, limit: Vector) -> State:
+        """The best models on the supports, from the state's own; inf where above the limit."""
+
+    @abstractmethod
+    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
+        """(H_S., its diagonal, -F', means) at models, without ridges."""
+
+    @np.errstate(all="ignore")
+    def climb(
+        self,
+        most: int,
+        told: Callable[[int], None] = lambda size: None,
+        late: Callable[[], bool] = lambda: False,
+    ) -> list[State]:
+        """A state of all problems for each size from 0 to `most`; fewer where the time is up.
+
+        Unsettled where plain steps do not find a model.
+        """
+        count, always = len(self.alike.p), self.alike.always
+        shape = (count, len(always))
+        none = State(
+            np.arange(count), np.tile(always, (count, 1)), np.zeros(shape), *np.zeros((2, count))
+        )
+        found = [self._surely(none)]
+        table = self._table(found[0])
+        told(0)
+        for size in range(1, most + 1):
+            if late():
+                break
+            found.append(self._surely(table.grown(found[-1])))
+            table = self.improve(found[-1])
+            self._back(found, table)
+            told(size)
+        return found
+
+    def _surely(self, state: State) -> State:
+        found = self.fit(state, np.full(len(state.which), np.inf))
+        if not np.all(np.isfinite(found.value)):
+            raise Unsettled
+        return found
+
+    def _table(self, state: State) -> Table:
+        try:
+            return Table(self.alike, state, *self.around(state))
+        except np.linalg.LinAlgError as error:
+            raise Unsettled from error
+
+    def improve(self, state: State) -> Table:
+        """Swap in place while that helps; the table at the end."""
+        table = here = self._table(state)
+        places, part = np.arange(len(state.which)), state
+        while len(places):
+            owner, tried = here.swapped(part, TRIES)
+            limit = part.value - LEAST * np.abs(part.value)
+            tried = self.fit(tried, limit[owner])
+            better, at = _best(owner, tried.value, limit)
+            places, part = places[better], tried.at(at)
+            if len(places):
+                state.put(places, part)
+                here = self._table(part)
+                table.put(places, here)
+        return table
+
+    def _back(self, found: list[State], table: Table) -> None:
+        """Models without their least feature, where these beat those of their size."""
+        part = found[-1]
+        for smaller in found[-2:0:-1]:
+            limit = smaller.value - LEAST * np.abs(smaller.value)
+            tried = table.shrunk(part, limit)
+            tried = self.fit(tried, limit[tried.which])
+            part = tried.at(np.flatnonzero(tried.value < limit[tried.which]))
+            if not len(part.which):
+                return
+            table = self.improve(part)
+            smaller.put(part.which, part)
+
+
+class Table:
+    """What moves from the supports of a state would gain: a row per problem."""
+
+    def __init__(
+        self,
+        alike: Alike,
+        state: State,
+        across: Vector,
+        diagonal: Vector,
+        rho: Vector,
+        mean: Vector,
+    ) -> None:
+        inside, ridges = state.inside, alike.ridges[state.which]
+        every = np.arange(len(inside))[:, None]
+        matrix = across[every[:, :, None], np.arange(inside.shape[1])[:, None], inside[:, None]]
+        np.einsum("ijj->ij", matrix)[:] += ridges[every, inside]
+        self.inverse = np.linalg.inv(matrix)
+        self.weights = self.inverse @ across
+        self.rho, self.mean = rho, mean
+        schur = diagonal + ridges - np.einsum("ijk,ijk->ik", self.weights, across)
+        self.schur = np.maximum(schur, ridges)
+        self.enters = np.tile(alike.open, (len(inside), 1))
+        self.enters[every, inside] = False
+        self.spread = np.einsum("ijj->ij", self.inverse).copy()
+        self.cost = np.where(alike.open[inside], state.w**2 / self.spread, np.inf)
+
+    def put(self, places: Index, other: Table) -> None:
+        """Others in the places of some."""
+        for name, part in vars(other).items():
+            getattr(self, name)[places] = part
+
+    def grown(self, state: State) -> State:
+        """Each support with the feature that gains most, and q's minimum there."""
+        every = np.arange(len(state.which))
+        j = np.argmax(np.where(self.enters, self.rho**2 / self.schur, -1.0), axis=1)
+        t = self.rho[every, j] / self.schur[every, j]
+        w = np.column_stack((state.w - t[:, None] * self.weights[every, :, j], t))
+        return self._moved(state, every, np.column_stack((state.inside, j)), w)
+
+    def swapped(self, state: State, most: int) -> tuple[Index, State]:
+        """(places, state): the most promising swaps, several per problem, with q's minima."""
+        shift = self.weights / self.spread[:, :, None]
+        top = shift * state.w[:, :, None]
+        top += self.rho[:, None, :]
+        shift *= self.weights
+        shift += self.schur[:, None, :]
+        top *= top
+        top /= shift
+        change = np.where(self.enters[:, None, :], self.cost[:, :, None] - top, np.inf)
+        count, size, pool = change.shape
+        change = change.reshape(count, size * pool)
+        most = min(most, size * pool)
+        at = np.argpartition(change, most - 1, axis=1)[:, :most] if most else np.zeros((count, 0))
+        least = -2.0 * LEAST * np.abs(state.value)[:, None]
+        owner, column = np.nonzero(change[np.arange(count)[:, None], at.astype(int)] < least)
+        i, j = np.divmod(at.astype(int)[owner, column], max(pool, 1))
+        every, own, spread = np.arange(len(owner)), self.inverse[owner, :, i], self.spread[owner, i]
+        gone, reach = state.w[owner, i] / spread, self.weights[owner, i, j]
+        t = self.rho[owner, j] + reach * gone
+        t /= self.schur[owner, j] + reach**2 / spread
+        across = self.weights[owner, :, j] - own * (reach / spread)[:, None]
+        w = state.w[owner] - own * gone[:, None] - t[:, None] * across
+        inside = state.inside[owner]
+        w[every, i], inside[every, i] = t, j
+        return owner, self._moved(state, owner, inside, w)
+
+    def shrunk(self, state: State, values: Vector) -> State:
+        """Supports without their least feature, where q is less there than a problem's value."""
+        i = np.argmin(self.cost, axis=1)
+        hope = state.value + 0.5 * self.cost[np.arange(len(i)), i]
+        good = np.flatnonzero(hope < values[state.which])
+        i, part = i[good], state.at(good)
+        keep = np.arange(part.inside.shape[1]) != i[:, None]
+        gone = part.w[np.arange(len(i)), i] / self.spread[good, i]
+        w = part.w - self.inverse[good, :, i] * gone[:, None]
+        shape = (len(good), keep.shape[1] - 1)
+        return self._moved(state, good, part.inside[keep].reshape(shape), w[keep].reshape(shape))
+
+    def _moved(self, state: State, places: Index, inside: Index, w: Vector) -> State:
+        """Coefficients on other supports, sorted; the intercept follows the means."""
+        order, every = np.argsort(inside, axis=1), np.arange(len(places))[:, None]
+        inside, w, mean = inside[every, order], w[every, order], self.mean[places]
+        old = np.einsum("ij,ij->i", mean[every, state.inside[places]], state.w[places])
+        b = state.b[places] + old - np.einsum("ij,ij->i", mean[every, inside], w)
+        return State(state.which[places], inside, w, b, np.full(len(places), np.inf))
+
+
+def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:
+    """(owners, entries): of the entries of each owner the least, where it is below its limit."""
+    order = np.lexsort((values, owner))
+    first = order[np.unique(owner[order], return_index=True)[1]]
+    first = first[values[first] < limits[owner[first]]]
+    return owner[first], first
+
+
+class Squared(Lockstep):
+    """The squared loss: Gram matrices, one per set of rows and response, say it all."""
+
+    def __init__(self, alike: Alike) -> None:
+        super().__init__(alike)
+        own = np.hstack((alike.p, alike.y))
+        _, first, home = np.unique(own, axis=0, return_index=True, return_inverse=True)
+        self._home = home.ravel()
+        A, p, target = alike.columns, alike.p[first], alike.y[first]
+        self._mean, self._level = np.zeros((len(p), len(A))), np.zeros(len(p))
+        if alike.intercept:
+            self._mean, self._level = p @ A.T, np.einsum("ij,ij->i", p, target)
+        target = target - self._level[:, None]
+        self._constant = 0.5 * np.einsum("ij,ij,ij->i", p, target, target)
+        self._linear = (p * target) @ A.T
+        self._hessian = np.stack([self._gram(A, row) for row in p])
+        self._hessian -= self._mean[:, :, None] * self._mean[:, None, :]
+
+    def _gram(self, A: Vector, p: Vector) -> Vector:
+        rows = np.flatnonzero(p)
+        root = A[:, rows] * np.sqrt(p[rows])
+        return root @ root.T
+
+    def fit(self, state: State, limit: Vector) -> State:
+        home, inside = self._home[state.which], state.inside
+        matrix = self._hessian[home[:, None, None], inside[:, :, None], inside[:, None, :]]
+        np.einsum("ijj->ij", matrix)[:] += self.alike.ridges[state.which[:, None], inside]
+        right = self._linear[home[:, None], inside]
+        try:
+            w: Vector = np.linalg.solve(matrix, right[:, :, None])[:, :, 0].astype(np.float64)
+        except np.linalg.LinAlgError as error:
+            raise Unsettled from error
+        value = self._constant[home] - 0.5 * np.einsum("ij,ij->i", right, w)
+        b = self._level[home] - np.einsum("ij,ij->i", self._mean[home[:, None], inside], w)
+        return State(state.which, inside, w, b, value)
+
+    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
+        home = self._home[state.which]
+        across = self._hessian[home[:, None], state.inside]
+        rho = self._linear[home] - (state.w[:, None, :] @ across)[:, 0]
+        return across, np.einsum("ijj->ij", self._hessian)[home], rho, self._mean[home]
+
+
+class General(Lockstep):
+    """Other losses: Newton's method on all rows."""
+
+    def __init__(self, alike: Alike) -> None:
+        super().__init__(alike)
+        self._squares = alike.columns**2
+
+    def _loss(self, which: Index) -> MeanLoss:
+        return MeanLoss(self.alike.loss, self.alike.y[which], self.alike.p[which])
+
+    def _cuts(self, state: State) -> list[slice]:
+        """Parts of a state whose columns are gathered at a time."""
+        count, size = state.inside.shape
+        share = max(1, ENTRIES // (max(1, size) * self.alike.columns.shape[1]))
+        return [slice(i, i + share) for i in range(0, max(count, 1), share)]
+
+    def fit(self, state: State, limit: Vector) -> State:
+        found = State(state.which, state.inside, state.w.copy(), state.b.copy(), state.value.copy())
+        for cut in self._cuts(state):
+            which, inside = state.which[cut], state.inside[cut]
+            A, ridges = self.alike.columns[inside], self.alike.ridges[which[:, None], inside]
+            start = state.w[cut], state.b[cut], limit[cut]
+            F = self._loss(which)
+            done = fitted(F, self.alike.intercept, A, ridges, *start)
+            found.w[cut], found.b[cut] = done.w, done.b
+            found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
+        return found
+
+    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
+        columns, parts = self.alike.columns.T, list[tuple[Vector, ...]]()
+        for cut in self._cuts(state):
+            F, A = self._loss(state.which[cut]), self.alike.columns[state.inside[cut]]
+            z = (state.w[cut, None, :] @ A)[:, 0] + state.b[cut, None]
+            a, bend = F.gradient(z), F.curvature(z)
+            A *= bend[:, None, :]
+            across = (A.reshape(-1, A.shape[2]) @ columns).reshape(*A.shape[:2], len(columns.T))
+            parts.append((across, bend @ self._squares.T, -(a @ columns), bend @ columns))
+            if self.alike.intercept:
+                across, diagonal, rho, mean = parts[-1]
+                mass = bend.sum(axis=1)[:, None]
+                mean /= mass
+                inner = mean[np.arange(len(mean))[:, None], state.inside[cut]]
+                across -= (inner * mass)[:, :, None] * mean[:, None, :]
+                diagonal -= mass * mean**2
+                rho += mean * a.sum(axis=1)[:, None]
+        across, diagonal, rho, mean = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return across, diagonal, rho, mean if self.alike.intercept else np.zeros_like(mean)
+
+
+def in_step(alike: Alike) -> Lockstep:
+    """The problems, by the kind of their loss."""
+    return Squared(alike) if alike.loss.name == "squared" else General(alike)

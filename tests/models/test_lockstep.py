@@ -1,0 +1,41 @@
+"""Problems in step: worth what is said on their own rows, and nearly always the best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sparsebounds.estimators._lockstep import step_models
+from sparsebounds.program import Program
+from sparsebounds.testing import brute_force
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool) -> None:
+    """Weights, a column that is constant in one fold, features that stay in and out."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 8)) * 10.0 ** rng.uniform(-1, 1, 8) + 3.0
+    X[:20, 6] = 1.0
+    y = (X / X.std(axis=0))[:, :4] @ [1.0, -1.0, 0.5, 0.5] + rng.normal(size=60)
+    y = np.where(y > np.median(y), 1.0, -1.0) if loss == "logistic" else y + 50.0 * fit_intercept
+    weights, ridges, ks = rng.integers(1, 3, 60).astype(float), [0.05, 0.5], [0, 1, 3, 20]
+    posed = {"loss": loss, "standardize": standardize, "fit_intercept": fit_intercept}
+    posed |= {"always": [5], "never": [7]}
+    options = {"standardize": standardize, "ks": ks, "watch": None, "time_limit": None}
+    whole = Program(X, y, k=0, ridge=1.0, sample_weight=weights, **posed)
+    trains = [np.arange(40), np.arange(20), np.arange(10, 60)]
+    models = step_models(whole, X, [y], weights, trains, ridges, options)
+    found = total = 0
+    for f, train in enumerate(trains):
+        for r, ridge in enumerate(ridges):
+            for i, k in enumerate(ks):
+                given = {"ridge": ridge, "sample_weight": weights[train], **posed}
+                program = Program(X[train], y[train], k=min(k, 6), **given)
+                w, b = models[f][r][i][0]
+                value, best = program.objective(w, b), brute_force(program).value
+                assert best - 1e-9 * abs(best) <= value < np.inf
+                found += value <= best + 1e-6 * abs(best)
+                total += 1
+    assert found >= 0.9 * total
