@@ -26,9 +26,10 @@ from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrowing
-from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
+from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
+from sparsebounds.exact.row_ways import Ways
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
@@ -418,41 +419,13 @@ class RowSearch:
     def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
         """What may be decided at a node, about rows and about features, the best of each first."""
         rows, features = promising_rows(self.bounds, node), self._features(node)
-        ways = [partial(self._three_ways, node, row) for row in rows.tolist()]
-        return ways, [partial(self._two_ways, node, one) for one in features.tolist()]
+        ways = Ways(self.bounds, node, self.goal, self._spend)
+        by_row = [partial(ways.three, row) for row in rows.tolist()]
+        return by_row, [partial(ways.two, one) for one in features.tolist()]
+
+    def _spend(self, work: float) -> None:
+        self.work += work
 
     def _features(self, node: Node) -> Index:
         """The features to split a node by, the best first."""
         return leading_features(self.bounds, node)
-
-    def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
-        if state[switch] != 0:
-            return None
-        ways = [self._way(node, state, {switch: side}) for side in (1, -1)]
-        return Choice((switch,), (1,), tuple(ways))
-
-    def _three_ways(self, node: Node, row: int, state: States) -> Choice | None:
-        above, below = self.bounds.switches.above(row), self.bounds.switches.below(row)
-        if state[above] > 0 or state[below] > 0:
-            return None
-        if state[above] < 0 or state[below] < 0:
-            return self._two_ways(node, below if state[above] < 0 else above, state)
-        asides = [self._way(node, state, {above: 1})]
-        asides.append(self._way(node, state, {above: -1, below: 1}))
-        rest = self._way(node, state, {above: -1, below: -1})
-        return Choice((above, below), (1, 1), (*asides, rest))
-
-    def _way(self, node: Node, state: States, sides: dict[int, int]) -> Node:
-        """A node one way on, at what is lent to the node itself."""
-        state = state.copy()
-        for switch, side in sides.items():
-            state[switch] = side
-        w = node.w
-        if np.any(w[state[: self.program.m] < 0]):
-            w = np.where(state[: self.program.m] < 0, 0.0, w)
-        elif obeys(self.bounds, node, state):
-            lower = self.bounds.bound(state, w, node.b, node.lent)
-            return Node(state, w, node.b, node.lent, lower, node.value)
-        found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
-        self.work += found.work
-        return found
