@@ -133,8 +133,9 @@ class Quadratic:
 @np.errstate(all="ignore")
 def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
     """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
-    reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
-    result: Vector = 0.5 * reach**2 / denominator
+    if np.any(positive):
+        numerator = np.where(positive, np.maximum(numerator, 0.0), numerator)
+    result: Vector = 0.5 * numerator**2 / denominator
     return result
 
 

@@ -88,9 +88,12 @@ class Fits:
         """The features of a model, and the rest of their groups."""
         return self.program.groups.whole(model.support)
 
+    def _with_always(self, support: Index) -> Index:
+        """A support, in order, and the features that are always in."""
+        return np.union1d(support, self._always) if len(self._always) else support
+
     def _key(self, support: Index) -> tuple[int, ...]:
-        always = self._always
-        return tuple((np.union1d(support, always) if len(always) else support).tolist())
+        return tuple(self._with_always(support).tolist())
 
     def _keep(self, support: Index, found: Model) -> Model:
         """A model that is compared with the incumbent."""
