@@ -30,7 +30,15 @@ from sparsebounds.relaxation.workspace import Workspace
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 """Columns in the first working set, and added in each round, at least (fewer on tall data)."""
 
+THIN = 1500
+"""The first columns of a thin matrix hold one in so many of its entries, about, so that a few
+long columns, which may have no part in the solution, do not set the price of each product."""
+
 MOST_ROUNDS = 100
+
+ROUGH, THIN_ROUGH = 1e-4, 1e-2
+"""The relative gap that is enough on a working set while violators are many; the second where
+Newton's steps are as dear as a pass, on a thin matrix."""
 
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
@@ -88,10 +96,12 @@ class WorkingSet:
             root = np.sqrt(program.ridge)
             self._root = root if isinstance(root, np.ndarray) else float(root)
         self._signed, self._barred = bool(program.positive.any()), bool(program.never.any())
-        small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
+        self._small = small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
         self._batch = max(small, program.matrix.batch)
         # Sparse columns are cheap, but in an easy problem a few of them are all that is needed.
-        self._first = max(small, self._batch // 10) if program.matrix.thin else self._batch
+        thin = program.matrix.thin
+        self._first = max(small, self._batch // 10) if thin else self._batch
+        self._rough = THIN_ROUGH if thin and program.m > self._first else ROUGH
         self.eta = math.nan if start is None or program.ball is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
@@ -147,7 +157,7 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        accuracy, idle = 0.1 * self.tol if self.warm else 1e-4, 0
+        accuracy, idle = 0.1 * self.tol if self.warm else self._rough, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
@@ -179,7 +189,8 @@ class WorkingSet:
             # Few violators: the next round may be the last, and Newton's last digits are cheaper
             # than another pass. Many: they will move everything, and digits would be wasted.
             last = 10 * len(fresh) <= support
-            accuracy = 0.1 * self.tol if last else min(max(0.01 * self.gap, 0.1 * self.tol), 1e-4)
+            near = 0.1 * self.tol
+            accuracy = near if last else min(max(0.01 * self.gap, near), self._rough)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
@@ -296,15 +307,24 @@ class WorkingSet:
         """Always-in features, the start's support and the best scores."""
         program = self.program
         support, size = np.flatnonzero(self.w), program.groups.largest
-        count = max(self._first // size, 2 * (program.k or 0), 2 * len(support) // size)
-        count -= len(self.index) // size
-        held = program.groups.whole(np.union1d(support, program.problem.always))
-        first = np.setdiff1d(held, self.index)
-        if count <= 0:
+        least = max(self._small // size, 2 * (program.k or 0), 2 * len(support) // size)
+        count, held = max(self._first // size, least), len(self.index) // size
+        given = program.groups.whole(np.union1d(support, program.problem.always))
+        first = np.setdiff1d(given, self.index)
+        if count <= held:
             return first
         taken = np.concatenate((first, self.index))
-        strong, _ = level_set(self.last.strength, count + len(taken))
-        return np.concatenate((first, self._best(strong, taken, count)))
+        strong, _ = level_set(self.last.strength, count - held + len(taken))
+        if program.matrix.thin:
+            count = min(count, max(least, held + self._light(strong)))
+        return np.concatenate((first, self._best(strong, taken, max(0, count - held))))
+
+    def _light(self, among: Mask) -> int:
+        """How many of these groups, the strongest, hold one in THIN of the entries."""
+        program, places = self.program, np.flatnonzero(among)
+        order = places[np.argsort(-self.last.strength[places])]
+        held = np.cumsum(program.matrix.filled(program.groups.first(order)))
+        return int(np.searchsorted(held, program.matrix.entries / THIN, side="right"))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose strength exceeds what keeps them at zero."""
