@@ -29,16 +29,14 @@ from sparsebounds.relaxation.workspace import Workspace
 
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 """Columns in the first working set, and added in each round, at least (fewer on tall data)."""
-
 THIN = 1500
-"""The first columns of a thin matrix hold one in so many of its entries, about, so that a few
-long columns, which may have no part in the solution, do not set the price of each product."""
+"""The first columns of a thin matrix hold one in so many of its entries, about: long ones that the
+solution may not have would set the price of each product."""
 
 MOST_ROUNDS = 100
-
-ROUGH, THIN_ROUGH = 1e-4, 1e-2
-"""The relative gap that is enough on a working set while violators are many; the second where
-Newton's steps are as dear as a pass, on a thin matrix."""
+ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
+"""The relative gap that is enough on a working set while violators are many; the second where the
+products of a STEP with sparse working columns take longer than a pass."""
 
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
@@ -99,9 +97,7 @@ class WorkingSet:
         self._small = small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
         self._batch = max(small, program.matrix.batch)
         # Sparse columns are cheap, but in an easy problem a few of them are all that is needed.
-        thin = program.matrix.thin
-        self._first = max(small, self._batch // 10) if thin else self._batch
-        self._rough = THIN_ROUGH if thin and program.m > self._first else ROUGH
+        self._first = max(small, self._batch // 10) if program.matrix.thin else self._batch
         self.eta = math.nan if start is None or program.ball is None else start.eta
         self.w = np.zeros(program.m)
         self.b = program.null_intercept
@@ -157,7 +153,7 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        accuracy, idle = 0.1 * self.tol if self.warm else self._rough, 0
+        accuracy, idle = 0.1 * self.tol if self.warm else ROUGH, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
@@ -189,8 +185,8 @@ class WorkingSet:
             # Few violators: the next round may be the last, and Newton's last digits are cheaper
             # than another pass. Many: they will move everything, and digits would be wasted.
             last = 10 * len(fresh) <= support
-            near = 0.1 * self.tol
-            accuracy = near if last else min(max(0.01 * self.gap, near), self._rough)
+            near, rough = 0.1 * self.tol, ROUGHER if self._dear() else ROUGH
+            accuracy = near if last else min(max(0.01 * self.gap, near), rough)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
@@ -204,11 +200,10 @@ class WorkingSet:
         program, w = self.program, self.w[self.index]
         deadline = self.deadline.before(scan=1)
         # An envelope is piecewise linear in parts: Newton's last steps there gain little.
-        worth = 0.0 if program.box is None else SLOW
+        start, worth = self.smooth.at(w, self.b), 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:
             penalty = program.penalty(self.index)
-            start = self.smooth.at(w, self.b)
             solved = newton(
                 self.smooth, penalty, start, accuracy, self.scale, worth=worth, deadline=deadline
             )
@@ -216,7 +211,7 @@ class WorkingSet:
             root = self._root if isinstance(self._root, float) else 1.0
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
         else:
-            start, penalty = self.smooth.at(w, self.b), program.penalty(self.index, 1.0)
+            penalty = program.penalty(self.index, 1.0)
             if not self.eta > 0:
                 self.eta = penalty.multiplier(-start.gradient, program.ball)
             found = solve_ball(
@@ -319,12 +314,17 @@ class WorkingSet:
             count = min(count, max(least, held + self._light(strong)))
         return np.concatenate((first, self._best(strong, taken, max(0, count - held))))
 
+    def _dear(self) -> bool:
+        """Whether a Newton step takes longer than a pass."""
+        matrix = self.program.matrix
+        return bool(matrix.thin and STEP * matrix.filled(self.index).sum() > matrix.entries)
+
     def _light(self, among: Mask) -> int:
         """How many of these groups, the strongest, hold one in THIN of the entries."""
-        program, places = self.program, np.flatnonzero(among)
+        matrix, places = self.program.matrix, np.flatnonzero(among)
         order = places[np.argsort(-self.last.strength[places])]
-        held = np.cumsum(program.matrix.filled(program.groups.first(order)))
-        return int(np.searchsorted(held, program.matrix.entries / THIN, side="right"))
+        held = np.cumsum(matrix.filled(self.program.groups.first(order)))
+        return int(np.searchsorted(held, matrix.entries / THIN, side="right"))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose strength exceeds what keeps them at zero."""
