@@ -145,7 +145,7 @@ class Fits:
 
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         """The best model of a support to all digits, from a model near it where there is one."""
-        support = np.union1d(support, self._always).astype(np.int64)
+        support = self._with_always(support)
         columns = self._columns.raw(np.searchsorted(self.pool, support))
         return refit(self.program, support, columns, near)
 

@@ -81,11 +81,12 @@ class Room:
 
     def begun(self, near: Vector | None) -> tuple[Vector | None, Vector | None]:
         """Where an ascent begins, and the Cholesky factor of Q - D there; None: Q is singular."""
-        for part in (1.0, 0.95, 0.85, 0.7) if near is not None else ():
-            d = part * np.maximum(near + self.lent, 0.01 * self.lent)
-            factor = self.factor(d)
-            if factor is not None:
-                return d, factor
+        if near is not None:
+            near = np.maximum(near + self.lent, 0.01 * self.lent)
+            for part in (1.0, 0.95, 0.85, START):
+                factor = self.factor(part * near)
+                if factor is not None:
+                    return part * near, factor
         start = self.start()
         return (None, None) if start is None else (START * start, self.factor(START * start))
 
