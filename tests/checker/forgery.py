@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sparsebounds.certificates.codec import _checksum
-from sparsebounds.certificates.tree_codec import MINORANT, REGION, ROWS, SHIFT, TREE
+from sparsebounds.certificates.row_codec import ROWS
+from sparsebounds.certificates.tree_codec import MINORANT, REGION, SHIFT, TREE
 
 Place = tuple[Any, ...]
 
