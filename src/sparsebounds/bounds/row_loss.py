@@ -170,12 +170,13 @@ class RowLoss:
         self.least = np.where(self.doubt, -self.kappa, self.inlier * 1.0)
         """The least curvature of each row."""
 
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             self._right, self._left = self._side(low, high), self._side(-high, -low)
         # A row that begins on a line has that slope alone, until it is flat.
         right, left = self._right, self._left
         self._top = np.where(left.begins, -left.slope, right.slope)
         self._bottom = np.where(right.begins, right.slope, -left.slope)
+        self._bends: Mask = self._bottom < self._top
 
     def _side(self, low: Vector, high: Vector) -> Side:
         """The line for r > 0."""
@@ -226,17 +227,16 @@ class RowLoss:
         whole = r + bent
         tau = np.minimum(np.maximum(whole, self._bottom), self._top)
         flat: Mask = (bent > self._right.turn) | (bent < -self._left.turn)
-        core: Mask = (tau == whole) & ~flat
+        core: Mask = (tau == whole) & self._bends & ~flat
         return np.where(flat, bent, tau), bent, core, flat
 
     def _heights(self, r: Vector, tau: Vector, bent: Vector, core: Mask, flat: Mask) -> Vector:
         """v at residuals r."""
         c, right, left = self.c, self._right, self._left
-        most = np.where(core, 0.5 * tau * r, -np.inf)
-        most = np.where(flat, 0.5 * bent * r - 0.5 * c * c, most)
-        most = np.maximum(most, right.above - (right.slope - tau) * c)
+        own = np.where(core, 0.5 * r * r, np.where(flat, 0.5 * c * c, np.inf))
+        most = right.above - (right.slope - tau) * c
         most = np.maximum(most, left.above - (left.slope + tau) * c)
-        heights: Vector = (tau - 0.5 * bent) * r - most
+        heights: Vector = np.minimum(own, (tau - 0.5 * bent) * r - most)
         return heights
 
     def at(self, r: Vector) -> tuple[Vector, Vector, Vector]:

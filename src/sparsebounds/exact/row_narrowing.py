@@ -29,6 +29,9 @@ SLOWEST = 0.95
 USEFUL = 0.99
 """An end that shrinks its span by less than this factor is not stored."""
 
+FAR = 1e6
+"""Ends beyond this, in units of c, say nothing."""
+
 EACH = 600.0
 """Operations that could be done in the time that one residual takes besides its products."""
 
@@ -119,7 +122,7 @@ class Narrowing:
         old, new = np.where(upper, high, low), round_.end
         decides = ((old > c) != (new > c)) | ((old > -c) != (new > -c))
         better = np.where(upper, new < old, new > old)
-        useful: Mask = np.isfinite(new) & better & (less | decides)
+        useful: Mask = (np.abs(new) < FAR * c) & better & (less | decides)
         return useful
 
 
