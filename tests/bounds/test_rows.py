@@ -45,23 +45,24 @@ def test_the_losses_of_rows(sides: tuple[int, int]) -> None:
     r = np.concatenate((np.linspace(-20.0, 20.0, 40_001), [-C, C, 0.0]))
     exact = np.minimum(r**2, C**2) / 2.0
     fits = known(sides, r)
-    above, below = (np.full(len(r), side, dtype=np.int8) for side in sides)
+    above, below = sides
+    low = np.full(len(r), C if above > 0 else -C if below < 0 else -np.inf)
+    high = np.full(len(r), -C if below > 0 else C if above < 0 else np.inf)
     for theta in (0.0, 1e-9, 0.003, 0.2, 0.5, 0.9, 0.999):
-        loss = RowLoss(C, above, below, np.full(len(r), theta))
+        loss = RowLoss(C, low, high, np.full(len(r), theta))
         value, slope, curvature = loss.at(r)
         assert np.all(value[fits] <= exact[fits] * (1.0 + 1e-13) + 1e-15)
         assert np.allclose(slope, loss.slope(r), rtol=1e-12, atol=1e-12)
         step = np.diff(r[:-3])
         rise = np.diff(slope[:-3])
         assert np.all(rise >= loss.least[1:-3] * step - 1e-9)
-        assert np.all(np.abs(rise) <= loss.bend[1:-3] * step + 1e-9)
         assert np.all(curvature >= loss.least - 1e-12)
         # The value is the integral of the slope.
         middle = 0.5 * (slope[:-4] + slope[1:-3])
         assert np.allclose(np.diff(value[:-3]), middle * step, rtol=0.0, atol=2e-4)
     if sides == (0, 0):
         # The largest of its kind: next to 1, the loss itself.
-        assert np.max(exact - RowLoss(C, above, below, np.full(len(r), 1.0 - 1e-7)).at(r)[0]) < 1e-4
+        assert np.max(exact - RowLoss(C, low, high, np.full(len(r), 1.0 - 1e-7)).at(r)[0]) < 1e-4
 
 
 def bounds_of(program: Program, level: float, rng: np.random.Generator) -> RowBounds:

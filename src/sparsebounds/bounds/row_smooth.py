@@ -24,6 +24,7 @@ from functools import cache
 import numpy as np
 
 from sparsebounds._support.array import Mask, Vector
+from sparsebounds.bounds.row_loss import Below
 from sparsebounds.losses import ResidualLoss
 
 LEAST, EDGE = 1e-8, 1e-5
@@ -107,16 +108,6 @@ class SmoothRowLoss:
         self._far = np.where(self._whole, np.inf, np.where(sound, b, np.inf))
         self._s = np.where(sound, s, 0.0)
 
-    @property
-    def bent(self) -> tuple[Vector, Vector]:
-        """Between which residuals the loss is replaced."""
-        return self._near, self._far
-
-    @property
-    def bend(self) -> Vector:
-        """The most that a slope changes by, per unit of the residual."""
-        return 1.0 + self._kappa
-
     def _slope(self, r: Vector) -> Vector:
         slope: Vector = r * (self.base.weight(r) + self._kappa)
         return slope
@@ -167,15 +158,23 @@ class SmoothRowLoss:
         """The slopes alone."""
         return self.at(r)[1]
 
-    def pushed(self, r: Vector) -> Vector:
-        """Nothing: nothing is known of rows."""
-        return np.zeros(len(r))
+    def rise(self, r: Vector) -> Vector:
+        """d psi/d theta: on the line, the variance of far and near with the mean r, halved."""
+        size = np.abs(r)
+        beside = (size > self._near) & (size < self._far)
+        far = np.where(np.isfinite(self._far), self._far, 0.0)
+        near = np.where(beside, self._near, 0.0)
+        gained = np.maximum(0.5 * (size - near) * (far - size), 0.0)
+        return np.where(beside, gained, 0.0) * np.square(1.0 + self._kappa)
 
-    def unsaturated(self, r: Vector) -> Vector:
-        """|r|."""
-        return np.abs(r)
+    def below(self, r: Vector, moved: Vector) -> Below:
+        """Parabolas below the losses at residuals that may be off by `moved`."""
+        value, t, _ = self.at(r)
+        slip = (1.0 + self._kappa) * (2.0 * moved + 2.0**-46 * (np.abs(r) + self.c))
+        slip = slip + 2.0**-46 * np.abs(t)
+        return Below(value, t, (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * self._sizes(r), slip)
 
-    def sizes(self, r: Vector) -> Vector:
+    def _sizes(self, r: Vector) -> Vector:
         """The size of the terms that a value adds up."""
         size = np.abs(r)
         terms = self._kappa * size**2 + size * (self._slope(size) + self._s)

@@ -14,6 +14,7 @@ t the slopes l', with gains from X^T(p t) + L w and the ridge less L.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +25,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.rounding import TINY, gamma, norm_up, sum_up, up
+from sparsebounds._support.rounding import TINY, gamma, up
 from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import enclosed
-from sparsebounds.bounds.lower import best_sum_up
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
-from sparsebounds.bounds.row_loss import Lent, RowLoss, Switches
+from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
 from sparsebounds.bounds.row_smooth import SmoothRowLoss
 from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
@@ -41,20 +41,35 @@ INSIDE = 63 / 64
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """A bound, but for what open features gain."""
+    """Bounds at several points, but for what open features gain."""
 
-    total: float
-    size: float
+    total: Vector
+    size: Vector
     grain: float
     kept: States
     """The states of the features left."""
 
     gains: Vector
+    """One row per point."""
 
-    def less(self, gain: float) -> float:
-        """The bound, where they gain so much."""
-        size = self.size + abs(self.total) + abs(gain)
+    def less(self, gain: Vector) -> Vector:
+        """The bounds, where they gain so much."""
+        size = self.size + np.abs(self.total) + np.abs(gain)
         return self.total - gain - self.grain * size - TINY
+
+    def opened(self) -> Vector:
+        """What open features gain."""
+        return self.gains[:, self.kept == 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """The objective less tau (x_i.w + b), one row i and one tau per point."""
+
+    row: Index
+    """n stands for the intercept alone."""
+
+    tau: Vector
 
 
 Outer: TypeAlias = tuple[tuple[float, float], float]
@@ -78,8 +93,8 @@ def outer_range(
 class RowBounds:
     """Such bounds for the nodes of one program, with intercepts in the range `outer`.
 
-    `eta` is the multiplier of the ball. With `claim`, bounds leave the room for rounding that
-    claims do (`bounds.dual`).
+    `eta` is the multiplier of the ball, and `spans` say what is known of the rows at every node.
+    With `claim`, bounds leave the room for rounding that claims do (`bounds.dual`).
     """
 
     def __init__(
@@ -92,15 +107,23 @@ class RowBounds:
         claim: bool = False,
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
-        self._claim, self._wider = claim, WIDER if claim else 1.0
+        self.claim, self._wider = claim, WIDER if claim else 1.0
         assert isinstance(program.loss, ResidualLoss)
         self.c = program.loss.c
         self.own = own_ridges(program, eta)
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
         """X, one feature per row."""
 
+        self.target: Vector = program.y if program.offset is None else program.y - program.offset
+        self.spans = Spans.nothing(program.n, outer[0])
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
-        self._convex: dict[int, tuple[Lent, States, Mask]] = {}
+        self._convex: dict[int, tuple[Lent, Vector, Mask]] = {}
+
+    def with_spans(self, spans: Spans) -> RowBounds:
+        """The same, where more is known of the rows."""
+        other = copy.copy(self)
+        other.spans, other._convex = spans, {}
+        return other
 
     @staticmethod
     def known(program: Program) -> bool:
@@ -112,42 +135,69 @@ class RowBounds:
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
-        program, used = self.program, np.flatnonzero(w)
-        target = program.y if program.offset is None else program.y - program.offset
-        residuals: Vector = w[used] @ self.rows[used] + b - target
+        used = np.flatnonzero(w)
+        residuals: Vector = w[used] @ self.rows[used] + b - self.target
         return residuals
+
+    def range(self, state: States) -> tuple[float, float]:
+        """The intercepts of a node."""
+        low, high = self.switches.range(state, self.outer[0])
+        if not self.spans.hold(low, high):
+            return low, high
+        return max(low, self.spans.range[0]), min(high, self.spans.range[1])
+
+    def ends(self, state: States) -> tuple[Vector, Vector]:
+        """The least and the largest residuals of a node's rows."""
+        above, below = self.switches.sides(state)
+        low = np.where(above > 0, self.c, np.where(below < 0, -self.c, -np.inf))
+        high = np.where(below > 0, -self.c, np.where(above < 0, self.c, np.inf))
+        if self.spans.hold(*self.switches.range(state, self.outer[0])):
+            low, high = np.maximum(low, self.spans.low), np.minimum(high, self.spans.high)
+        return low, high
 
     def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:
         """The rows' losses at a node."""
         loss = self.program.loss
         if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
             return SmoothRowLoss(loss, lent.theta)
-        return RowLoss(self.c, *self.switches.sides(state), lent.theta)
+        return RowLoss(self.c, *self.ends(state), lent.theta)
 
     def live(self, state: States) -> Index:
         """The features that a model of the node may have."""
         kept = state[: self.program.m]
         return np.flatnonzero(kept >= 0 if self.room(state) > 0 else kept > 0)
 
+    def empty(self, state: States) -> bool:
+        """Whether a node is known to have no model."""
+        (first, last), (low, high) = self.range(state), self.ends(state)
+        return self.room(state) < 0 or first > last or bool(np.any(low > high))
+
     def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
         """A proved lower bound over the models of a node: 0 where H is not proved convex.
 
         `w` and `b` are any coefficients: also of features that no model of the node has.
         """
-        room = self.room(state)
-        outer, ceiling = self.outer
-        low, high = self.switches.range(state, outer)
-        above, below = self.switches.sides(state)
-        if room < 0 or low > high or np.any((above > 0) & (below > 0)):
+        if self.empty(state):
             return math.inf
-        if not self._proved(state, w, b, lent):
-            return 0.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            tangent = self._tangent(state, w, b, lent)
-            opened = tangent.gains[tangent.kept == 0]
-            found = tangent.less(best_sum_up(opened, 0, room))
+        found = float(self.bounds(state, w[None], np.array([b]), lent)[0])
         # No row costs less than nothing.
-        return 0.0 if math.isnan(found) else max(min(found, ceiling), 0.0)
+        return 0.0 if math.isnan(found) else max(min(found, self.outer[1]), 0.0)
+
+    def bounds(
+        self, state: States, W: Vector, b: Vector, lent: Lent, tilt: Tilt | None = None
+    ) -> Vector:
+        """Such bounds at several points, of the objective or of what a tilt makes of it.
+
+        -inf where H is not proved convex.
+        """
+        if not self._sound(b, lent):
+            return np.full(len(W), -np.inf)
+        rows = self.loss(state, lent)
+        if not self._proved(rows, state, np.any(W != 0.0, axis=0), lent):
+            return np.full(len(W), -np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            tangent = self._tangent(rows, state, W, b, lent, tilt)
+            return tangent.less(_best_sums_up(tangent.opened(), self.room(state)))
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
         """The open features, and bounds over the models of a node that have them."""
@@ -155,18 +205,21 @@ class RowBounds:
         features = self.opened(state)
         if room <= 0:
             return features, np.full(len(features), math.inf)
-        if not self._proved(state, w, b, lent):
+        if not self._sound(np.array([b]), lent):
+            return features, np.zeros(len(features))
+        rows = self.loss(state, lent)
+        if not self._proved(rows, state, w != 0.0, lent):
             return features, np.zeros(len(features))
         with np.errstate(over="ignore", invalid="ignore"):
-            tangent = self._tangent(state, w, b, lent)
-            opened = tangent.gains[tangent.kept == 0]
-            others = best_sum_up(opened, 0, room - 1)
-            found = np.array([tangent.less(up(others + gain)) for gain in opened])
+            tangent = self._tangent(rows, state, w[None], np.array([b]), lent)
+            opened = tangent.opened()
+            others = _best_sums_up(opened, room - 1)
+            found = tangent.less(up(others + opened[0]))
         return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
 
-    def _sound(self, b: float, lent: Lent) -> bool:
+    def _sound(self, b: Vector, lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
-        if b != 0.0 and not self.program.fit_intercept:
+        if np.any(b != 0.0) and not self.program.fit_intercept:
             return False
         inside = np.all((theta >= 0.0) & (theta < 1.0))
         lends = np.all((shares > -np.inf) & (shares <= INSIDE)) and 0.0 <= eta < math.inf
@@ -185,33 +238,52 @@ class RowBounds:
         taken = int(np.count_nonzero((kept > 0) & program.free))
         return min(opened, program.k - taken) if taken <= program.k else -1
 
-    def _tangent(self, state: States, w: Vector, b: float, lent: Lent) -> Tangent:
+    def _image(self, W: Vector) -> tuple[Vector, Vector]:
+        """X w for each row w of W, and what it may be off by."""
+        used = np.flatnonzero(np.any(W != 0.0, axis=0))
+        rows, W = self.rows[used], W[:, used]
+        roundings = self.program.matrix.entry_roundings
+        size = np.abs(W)
+        # Underflow: of each product, and of each entry before it meets its coefficient.
+        lost = (len(used) + 4 + roundings * np.sum(size, axis=1)) * TINY
+        off = (size @ np.abs(rows)) * (gamma(len(used) + 8 + roundings) * MORE)
+        return W @ rows, off + lost[:, None]
+
+    def _tangent(
+        self,
+        rows: RowLoss | SmoothRowLoss,
+        state: States,
+        W: Vector,
+        b: Vector,
+        lent: Lent,
+        tilt: Tilt | None = None,
+    ) -> Tangent:
         program, wider, n = self.program, self._wider, self.program.n
-        p, y, rows = program.F.p, program.y, self.loss(state, lent)
-        used = np.flatnonzero(w)
-        z, off = program.matrix.image(used, w[used])
-        target = y if program.offset is None else y - program.offset
-        r = z + b - target
+        p, y = program.F.p, program.y
+        z, off = self._image(W)
+        r = z + b[:, None] - self.target
         aside = np.abs(y) if program.offset is None else np.abs(y) + np.abs(program.offset)
-        # What the residual may be off by, then the slope, then the value.
-        moved = off + 2.0**-50 * (np.abs(z) + abs(b) + aside) + TINY
-        value, t, _ = rows.at(r)
-        slip = rows.bend * (2.0 * moved + 2.0**-46 * (rows.unsaturated(r) + self.c))
-        slip = slip + 2.0**-46 * np.abs(t)
-        lost = (np.abs(t) + slip) * moved * 2.0 + 2.0**-44 * rows.sizes(r)
+        moved = off + 2.0**-50 * (np.abs(z) + np.abs(b)[:, None] + aside) + TINY
+        value, t, lost, slip = rows.below(r, moved)
         lost = lost + slip * np.abs(z) + np.abs(t) * off
-        value = value + rows.pushed(r)
-        terms = p * (value - t * z)
-        size = float(np.sum(p * (np.abs(value) + np.abs(t * z))))
-        wrong = float(np.sum(p * lost)) * MORE + 2.0 * gamma(n + 32) * size
+        size = (np.abs(value) + np.abs(t * z)) @ p
+        total = (value - t * z) @ p
+        wrong = (lost @ p) * MORE + 2.0 * gamma(n + 32) * size
         # The gradient on the features left, and its error.
         live = self.live(state)
         own, lends = self.own[live], lent.shares[live] * self.own[live]
         weighted = p * t
-        scores = self.rows[live] @ weighted + lends * w[live]
-        apart = norm_up(np.sqrt(p) * slip) + 2.0 * gamma(n + 32) * norm_up(np.sqrt(p) * t)
-        radius = self._lengths[live] * apart * MORE
-        radius = wider * (radius + 2.0**-48 * (np.abs(scores) + np.abs(lends * w[live])) + TINY)
+        added = lends * W[:, live]
+        scores, terms = weighted @ self.rows[live].T + added, np.abs(added)
+        if tilt is not None:
+            pull = np.zeros(scores.shape)
+            some = tilt.row < n
+            pull[some] = self.rows[np.ix_(live, tilt.row[some])].T * tilt.tau[some, None]
+            scores, terms = scores - pull, terms + np.abs(pull)
+        root = np.sqrt(p)
+        apart = _norms_up(root * slip) + 2.0 * gamma(n + 32) * _norms_up(root * t)
+        radius = self._lengths[live] * apart[:, None] * MORE
+        radius = wider * (radius + 2.0**-48 * (np.abs(scores) + terms) + TINY)
         signed = np.where(program.positive[live], -scores, np.abs(scores))
         reach = np.maximum(signed + radius * MORE, 0.0)
         price = program.prices[live] * (1.0 - 2.0**-50)
@@ -219,36 +291,45 @@ class RowBounds:
         gains = np.square(reach) / (2.0 * ridge) * MORE - price
         gains[np.isnan(gains)] = np.inf
         kept = state[live]
-        held = sum_up(gains[kept > 0])
-        squares = 0.5 * lent.shares[used] * self.own[used] * np.square(w[used])
-        lend, lent_size = float(np.sum(squares)), float(np.sum(np.abs(squares)))
-        wrong += 2.0 * gamma(len(used) + 32) * lent_size
-        b_range = self.switches.range(state, self.outer[0])
-        paid, unsure = self._intercept(b, lent, b_range, weighted, p * slip)
-        total = float(np.sum(terms)) - lend - held - paid - self.ball
-        size += lent_size + abs(held) + abs(paid) + self.ball
-        grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
-        return Tangent(total - wider * (wrong + unsure), size, grain, kept, gains)
+        inside = gains[:, kept > 0]
+        held = np.sum(inside, axis=1)
+        squares = 0.5 * (lent.shares * self.own) * np.square(W)
+        lend, lent_size = np.sum(squares, axis=1), np.sum(np.abs(squares), axis=1)
+        held_size = np.sum(np.abs(inside), axis=1)
+        wrong += 2.0 * gamma(program.m + 32) * (lent_size + held_size)
+        paid, unsure = self._intercept(state, b, lent, weighted, p * slip, tilt)
+        size = size + lent_size + held_size + np.abs(paid) + self.ball
+        grain = wider * 2.0**-48 + (GRAIN if self.claim else 0.0)
+        total = total - lend - held - paid - self.ball - wider * (wrong + unsure)
+        return Tangent(total, size, grain, kept, gains)
 
     def _intercept(
-        self, b: float, lent: Lent, b_range: tuple[float, float], weighted: Vector, slip: Vector
-    ) -> tuple[float, float]:
+        self,
+        state: States,
+        b: Vector,
+        lent: Lent,
+        weighted: Vector,
+        slip: Vector,
+        tilt: Tilt | None,
+    ) -> tuple[Vector, Vector]:
         """What the intercept costs, and what that may be off by."""
         if not self.program.fit_intercept:
-            return 0.0, 0.0
-        (low, high), eta, middle = b_range, lent.eta, lent.middle
+            return np.zeros(len(b)), np.zeros(len(b))
+        (low, high), eta, middle = self.range(state), lent.eta, lent.middle
         far = max(abs(low - middle), abs(high - middle))
         lean = eta * (b - middle)
-        slope = float(np.sum(weighted)) + lean
-        unsure = float(np.sum(slip)) + 2.0 * gamma(self.program.n + 32) * float(
-            np.sum(np.abs(weighted))
-        )
-        unsure = (unsure + 2.0**-48 * abs(lean)) * max(abs(low - b), abs(high - b)) * MORE
-        paid = -min(slope * (low - b), slope * (high - b))
+        tau = np.zeros(len(b)) if tilt is None else tilt.tau
+        slope = np.sum(weighted, axis=1) + lean - tau
+        unsure = np.sum(slip, axis=1)
+        unsure = unsure + 2.0 * gamma(self.program.n + 32) * np.sum(np.abs(weighted), axis=1)
+        unsure = unsure + 2.0**-48 * (np.abs(lean) + np.abs(tau))
+        unsure = unsure * np.maximum(np.abs(low - b), np.abs(high - b)) * MORE
+        # The plane begins at b, where a tilt has tau b.
+        paid = tau * b - np.minimum(slope * (low - b), slope * (high - b))
         lends = 0.5 * eta * (far * far - (b - middle) * (b - middle))
         # Differences are rounded relative to their terms.
-        reach = abs(low) + abs(high) + abs(middle) + abs(b)
-        scale = eta * reach * reach + abs(slope) * reach
+        reach = abs(low) + abs(high) + abs(middle) + np.abs(b)
+        scale = eta * reach * reach + (np.abs(slope) + np.abs(tau)) * reach
         return paid + lends, unsure + 2.0**-46 * scale
 
     @cached_property
@@ -257,36 +338,39 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, state: States, w: Vector, b: float, lent: Lent) -> bool:
-        """Whether H is proved convex at a node along the features left and those of w.
+    def _proved(
+        self, rows: RowLoss | SmoothRowLoss, state: States, used: Mask, lent: Lent
+    ) -> bool:
+        """Whether H is proved convex at a node along the features left and those of its points.
 
-        Deciding about rows only adds curvature: one proof serves the nodes below it.
+        To know more of rows only adds curvature: one proof serves the nodes below it.
         """
-        if not self._sound(b, lent):
-            return False
-        span: Mask = w != 0.0
+        span: Mask = used.copy()
         span[self.live(state)] = True
-        known, rows = self._convex.get(id(lent)), state[self.program.m :][: 2 * self.program.n]
+        known = self._convex.get(id(lent))
         if known is not None:
             _, before, wider = known
-            if np.all((before == rows) | (before == 0)) and not np.any(span & ~wider):
+            if np.all(before <= rows.least) and not np.any(span & ~wider):
                 return True
         with np.errstate(over="ignore", invalid="ignore"):
             # With all rows in doubt there is less curvature, but also less rounding of large rows.
-            blank = np.zeros_like(state)
-            blank[: self.program.m] = state[: self.program.m]
+            blank = np.minimum(rows.least, -lent.theta / (1.0 - lent.theta))
             features = np.flatnonzero(span)
-            sound = any(self._factors(one, lent, features) for one in (state, blank))
-        if sound:
-            self._convex[id(lent)] = lent, rows, span
-        return sound
+            for least in (rows.least, blank):
+                if self._factors(least, lent, features):
+                    self._convex[id(lent)] = lent, least, span
+                    return True
+        return False
 
-    def matrix(self, state: States, lent: Lent, features: Index) -> tuple[Vector, Vector]:
-        """M + L + eta on some features (and b, last), and the sizes that its diagonal adds."""
+    def matrix(self, least: Vector, lent: Lent, features: Index) -> tuple[Vector, Vector]:
+        """M + L + eta on some features (and b, last), and the sizes that its diagonal adds.
+
+        `least` are the least curvatures of the rows.
+        """
         program, A = self.program, self.rows[features]
         if program.fit_intercept:
             A = np.vstack((A, np.ones(program.n)))
-        weights = program.F.p * self.loss(state, lent).least
+        weights = program.F.p * least
         lends = lent.shares[features] * self.own[features]
         if program.fit_intercept:
             lends = np.append(lends, lent.eta)
@@ -294,9 +378,9 @@ class RowBounds:
         np.einsum("ii->i", matrix)[:] += lends
         return matrix, np.square(A) @ np.abs(weights) + np.abs(lends)
 
-    def _factors(self, state: States, lent: Lent, features: Index) -> bool:
+    def _factors(self, least: Vector, lent: Lent, features: Index) -> bool:
         """Whether M + L + eta less more than every rounding has a Cholesky factor (Rump, 2006)."""
-        matrix, size = self.matrix(state, lent, features)
+        matrix, size = self.matrix(least, lent, features)
         count, n = len(size), self.program.n
         if count == 0:
             return True
@@ -311,3 +395,22 @@ class RowBounds:
         np.einsum("ii->i", matrix)[:] -= self._wider * spare
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
+
+
+def _norms_up(x: Vector) -> Vector:
+    """Floats at least the norms of the rows of x."""
+    largest = np.max(np.abs(x), axis=1, initial=TINY)
+    squares = np.sum(np.square(x / largest[:, None]), axis=1)
+    norms: Vector = np.sqrt(squares) * largest * (1.0 + 4.0 * gamma(x.shape[1] + 8)) + TINY
+    return norms
+
+
+def _best_sums_up(gains: Vector, room: int) -> Vector:
+    """Floats at least the sums of the `room` largest positive gains in each row."""
+    count = gains.shape[1]
+    if room <= 0 or count == 0:
+        return np.zeros(len(gains))
+    if room < count:
+        gains = np.partition(gains, count - room, axis=1)[:, count - room :]
+    sums: Vector = np.sum(np.maximum(gains, 0.0), axis=1) * (1.0 + 4.0 * gamma(room + 8))
+    return sums

@@ -51,7 +51,7 @@ def ranges(
 
 def half_range(bounds: RowBounds, state: States) -> float:
     """Half the width of a node's range."""
-    low, high = bounds.switches.range(state, bounds.outer[0])
+    low, high = bounds.range(state)
     return 0.5 * (high - low)
 
 
@@ -64,6 +64,6 @@ def moved(bounds: RowBounds, inner: Node, state: States) -> Node:
     part = min(1.0, PART * (half_range(bounds, inner.state) / half) ** 2)
     bend = part * (1.0 - LESS) * inner.lent.theta / (1.0 - inner.lent.theta)
     theta, shares = bend / (1.0 + bend), part * inner.lent.shares
-    middle = half + bounds.switches.range(state, bounds.outer[0])[0]
+    middle = half + bounds.range(state)[0]
     lent = Lent.stored(theta, shares, part * inner.lent.eta, middle)
     return relaxed_node(bounds, state, inner.w, inner.b, lent, inner.lower)

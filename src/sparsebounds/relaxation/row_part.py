@@ -26,8 +26,8 @@ class RowPart:
         self.loss = bounds.loss(state, lent)
         self.lends = lent.shares[live] * bounds.own[live]
         self._p = program.F.p
-        self._target = program.y if program.offset is None else program.y - program.offset
-        self._low, self._high = bounds.switches.range(state, bounds.outer[0])
+        self._target = bounds.target
+        self._low, self._high = bounds.range(state)
         self._eta, self._middle = lent.eta, lent.middle
         self._last: tuple[SmoothPoint, Vector] | None = None
 

@@ -90,7 +90,7 @@ def relaxed_node(
     part = RowPart(bounds, state, lent)
     penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - part.lends)
     w = np.where(penalty.positive, np.maximum(w[live], 0.0), w[live])
-    low, high = bounds.switches.range(state, bounds.outer[0])
+    low, high = bounds.range(state)
     b = min(max(b, low), high)
     scale = max(abs(program.null), 1e-300)
     charge = _charge(bounds, state, lent)
@@ -127,18 +127,16 @@ def node_penalty(bounds: RowBounds, state: States, live: Index) -> Penalty:
 
 def _charge(bounds: RowBounds, state: States, lent: Lent) -> float:
     """What the intercept's range and the ball take from the relaxed value."""
-    low, high = bounds.switches.range(state, bounds.outer[0])
+    low, high = bounds.range(state)
     far = max(abs(low - lent.middle), abs(high - lent.middle))
     return 0.5 * lent.eta * far**2 + bounds.ball
 
 
 def even_shares(bounds: RowBounds, state: States, lent: Lent) -> Vector | None:
     """The largest share that all rows in doubt may have; None where they may have none."""
-    loss = bounds.loss(state, lent)
-    nothing, one = np.zeros(bounds.program.n), np.full(bounds.program.n, 0.5)
-    live = bounds.live(state)
-    base, _ = bounds.matrix(state, replace(lent, theta=nothing), live)
-    whole, _ = bounds.matrix(state, replace(lent, theta=one), live)
+    loss, live = bounds.loss(state, replace(lent, theta=np.zeros(bounds.program.n))), bounds.live(state)
+    base, _ = bounds.matrix(loss.least, lent, live)
+    whole, _ = bounds.matrix(loss.least - loss.doubt, lent, live)
     if not loss.doubt.any() or not len(base):
         return np.where(loss.doubt, 0.999, 0.0)
     size = np.sqrt(np.maximum(np.diagonal(base), 1e-300))
@@ -225,7 +223,7 @@ class Ascent:
     def __init__(self, bounds: RowBounds, state: States, most_eta: float) -> None:
         program = bounds.program
         self.bounds, self.state, self.eta = bounds, state, AMPLE
-        self.middle = 0.5 * sum(bounds.switches.range(state, bounds.outer[0]))
+        self.middle = 0.5 * sum(bounds.range(state))
         self.live = bounds.live(state)
         self.opened = np.flatnonzero(state[self.live] == 0)
         """Places among the live features."""
@@ -271,7 +269,8 @@ class Ascent:
         theta = x[: len(self.doubt)]
         if not (np.all(x > 0.0) and np.all(theta < 1.0)):
             return None
-        matrix, _ = self.bounds.matrix(self.state, self.lent(x), self.live)
+        lent = self.lent(x)
+        matrix, _ = self.bounds.matrix(self.bounds.loss(self.state, lent).least, lent, self.live)
         factor, failed = lapack.dpotrf(matrix.T, lower=1)
         if failed:
             return None
@@ -280,11 +279,9 @@ class Ascent:
 
     def slope(self, node: Node, x: Vector) -> Vector:
         """A supergradient of the relaxed value."""
-        bounds, theta = self.bounds, x[: len(self.doubt)]
-        r = np.abs(bounds.residuals(node.w, node.b)[self.doubt])
-        near, far = (end[self.doubt] for end in bounds.loss(self.state, node.lent).bent)
-        rise = 0.5 * (r - near) * (far - r) / np.square(1.0 - theta)
-        rows = np.where((r > near) & (r < far), rise, 0.0) * self.p
+        bounds = self.bounds
+        r = bounds.residuals(node.w, node.b)
+        rows = bounds.loss(self.state, node.lent).rise(r)[self.doubt] * self.p
         kept = (1.0 - node.lent.shares[self.live]) * bounds.own[self.live]
         penalty = node_penalty(bounds, self.state, self.live).with_ridge(kept)
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
