@@ -18,14 +18,10 @@ class Lent:
 
 
 class Node:
-    """What is known of the models of a node.
+    """What is known of the models of a node: features, spans of residuals, a range of b."""
 
-    `spans` hold the rows' residuals, and `guides`, which say how rows are bounded, hold the spans.
-    """
-
-    def __init__(self, program, features, spans, guides, low, high):
-        self.features, self.spans, self.guides = features, spans, guides
-        self.low, self.high = low, high
+    def __init__(self, program, features, spans, low, high):
+        self.features, self.spans, self.low, self.high = features, spans, low, high
         taken = sum(s > 0 and f for s, f in zip(features, program.free))
         left = features.count(0)
         self.room = left if program.k is None else min(left, program.k - taken)
@@ -51,7 +47,7 @@ class RowBounds:
         known = list(zip(cuts, state[m + 2 * n :]))
         low = max([outer[0], *(cut for cut, s in known if s > 0)])
         high = min([outer[1], *(cut for cut, s in known if s < 0)])
-        return Node(self.program, state[:m], spans, spans, low, high)
+        return Node(self.program, state[:m], spans, low, high)
 
     def bound(self, node, w, b, lent, row=None, tilt=0):
         """The bound over the models of a node, at a point.
@@ -67,8 +63,7 @@ class RowBounds:
         if not lent.sound or not self.convex(node, w, lent, lends):
             return -INF
         w, b, fits, residuals = rows.point(w, b)
-        least = rows.least(node.guides, lent.kappa)
-        below = rows.below(residuals, node.spans, node.guides, least)
+        below = rows.below(residuals, node.spans, rows.least(node.spans, lent.kappa))
         if below is None:
             return -INF
         slopes, values = below
@@ -103,7 +98,7 @@ class RowBounds:
         Along the features of its models and of w. A proof serves where no curvature is smaller.
         """
         program, features = self.program, {*node.live, *(j for j in w if w[j])}
-        least = self.rows.least(node.guides, lent.kappa)
+        least = self.rows.least(node.spans, lent.kappa)
         if lent.proved is not None:
             before, wider = lent.proved
             if features <= wider and all(a <= b for a, b in zip(before, least)):

@@ -44,25 +44,25 @@ class Rows:
         w = {j: place / (program.units[j] * one) for j, place in places.items() if place}
         return w, Q(b, one), fits, [z + b - y for z, y in zip(fits, self.target)]
 
-    def least(self, guides, kappa):
+    def least(self, spans, kappa):
         """The curvatures l_i of the rows' parabolas."""
         if not self.truncated:
             return [-x for x in kappa]
         c = self.c
         return [
             FINE if -c <= low and high <= c else 0 if low >= c or high <= -c else -x
-            for (low, high), x in zip(guides, kappa)
+            for (low, high), x in zip(spans, kappa)
         ]
 
-    def below(self, residuals, spans, guides, least):
+    def below(self, residuals, spans, least):
         """Slopes t_i, and v_i with v_i + t_i (s - r_i) + l_i (s - r_i)^2/2 below the loss at s.
 
         For all s of the row's span; the v_i are over FINE 2^(2 bits + 1). None where there is none.
         """
         slopes, values, grid = [], [], Q(1, 1 << self.bits)
-        for r, span, guide, curve in zip(residuals, spans, guides, least):
+        for r, span, curve in zip(residuals, spans, least):
             if self.truncated:
-                t = self.slope(r, *guide, curve)
+                t = self.slope(r, *span, curve)
                 v = self.value(r, *span, curve, t)
                 if v is None:
                     return None

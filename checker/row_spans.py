@@ -6,7 +6,7 @@ least phi, a model up to the level U has tilt (x_i.w + b) <= U - phi.
 
 import math
 
-from exact_numbers import INF, Q, need, short, slices, unpacked
+from exact_numbers import INF, Q, need, slices, unpacked
 from row_bounds import Node
 
 
@@ -20,7 +20,7 @@ class Spans:
         start, stop = map(Q, unpacked(record, "range", "<f8", 2))
         need(program.intercept or start == stop == 0, "spans are of intercepts that are not there")
         self.outer = self.low, self.high = max(start, outer[0]), min(stop, outer[1])
-        self.spans = self.guides = [(-INF, INF)] * n
+        self.spans = [(-INF, INF)] * n
         rounds, ends = record["rounds"], record["ends"]
         lent = unpacked(record, "lent", "<i4", rounds)
         counts = unpacked(record, "counts", "<i4", rounds)
@@ -30,45 +30,36 @@ class Spans:
         known = all(0 <= i < n + program.intercept for i in row) and all(tilt)
         need(known, "a span is of no row, or has no side")
         intercept = unpacked(record, "intercept", "<f8", ends)
-        values = unpacked(record, "values", "<f4", ends * program.m)
-        points = slices(values, [program.m] * ends)
-        made = slices(list(zip(row, tilt, intercept, points)), counts)
-        for i, some in zip(lent, made):
+        values = slices(unpacked(record, "values", "<f4", ends * program.m), [program.m] * ends)
+        claims = unpacked(record, "end", "<f8", ends)
+        for i, some in zip(lent, slices([*zip(row, tilt, claims, intercept, values)], counts)):
             self.cut(lends[i], some)
 
     def cut(self, lent, ends):
         """One round."""
-        bounds, program = self.bounds, self.bounds.program
-        node = self.within(Node(program, program.state, self.spans, self.spans, *self.outer))
+        bounds, rows, program = self.bounds, self.bounds.rows, self.bounds.program
+        node = Node(program, program.state, self.spans, self.low, self.high)
         spans = list(map(list, self.spans))
-        for i, tilt, b, values in ends:
-            w, tilt = {j: Q(x) for j, x in enumerate(values) if x}, Q(tilt)
+        for i, tilt, end, b, values in ends:
+            w, tilt, end = {j: Q(x) for j, x in enumerate(values) if x}, Q(tilt), Q(end)
+            target = program.y[i] - program.o[i] if i < program.n else 0
             found = bounds.bound(node, w, Q(b), lent, i, tilt)
-            if abs(found) == INF:
-                continue  # no model, or nothing is proved
-            end, side = (self.level - found) / tilt, int(tilt > 0)
-            if i < program.n:
-                end = end * (1 << bounds.rows.bits) - bounds.rows.target[i]
-                end = math.ceil(end) if side else math.floor(end)
-                spans[i][side] = min(spans[i][side], end) if side else max(spans[i][side], end)
-            elif side:
-                self.high = min(self.high, short(end, up=True))
+            known = found == INF or found >= self.level - tilt * (end + target)
+            need(known, "the end of a span is not proved")
+            if i == program.n:
+                self.low, self.high = (
+                    (self.low, min(self.high, end)) if tilt > 0 else (max(self.low, end), self.high)
+                )
+            elif tilt > 0:
+                spans[i][1] = min(spans[i][1], math.ceil(end * (1 << rows.bits)))
             else:
-                self.low = max(self.low, short(end, up=False))
+                spans[i][0] = max(spans[i][0], math.floor(end * (1 << rows.bits)))
         self.spans = list(map(tuple, spans))
-        self.guides = [(self.moved(low, -1), self.moved(high, 1)) for low, high in spans]
 
     def within(self, node):
         """A node with what spans add to it, if they speak of all its intercepts."""
         if node.low < self.outer[0] or node.high > self.outer[1]:
             return node
-        spans, guides = (
-            [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(node.spans, known)]
-            for known in (self.spans, self.guides)
-        )
+        spans = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(node.spans, self.spans)]
         low, high = max(node.low, self.low), min(node.high, self.high)
-        return Node(self.bounds.program, node.features, spans, guides, low, high)
-
-    def moved(self, end, side):
-        """An end moved outward by 2^-36 of itself and c, as where files are made."""
-        return end if abs(end) == INF else end + side * (abs(end) + self.bounds.rows.c >> 36)
+        return Node(self.bounds.program, node.features, spans, low, high)

@@ -79,7 +79,7 @@ def test_parabolas_below_the_truncated_loss_on_a_span(checker: ModuleType) -> No
         )
         at, *span = (x if np.isinf(x) else int(Fraction(x) * one) for x in (r, low, high))
         (curve,) = rows.least([span], [granted(kappa / (1.0 + kappa))])
-        ((t,), (v,)) = rows.below([at], [span], [span], [curve])
+        ((t,), (v,)) = rows.below([at], [span], [curve])
         t, v, bend = t / one, float(Fraction(v, 2 * FINE * one**2)), curve / FINE
         kind = "inlier" if -c <= low and high <= c else "doubt"
         kind = "outlier" if low >= c or high <= -c else kind
