@@ -118,23 +118,6 @@ class Spans:
         return self.within[0] <= low and high <= self.within[1]
 
 
-class Bridge(NamedTuple):
-    """Between `near` and `far`, the part of a side where psi is not the loss."""
-
-    near: Vector
-    far: Vector
-    begins: Mask
-    """Whether the row begins on the line, so that it goes on before `near`."""
-
-    ends: Mask
-    """Whether it ends on the line, so that it goes on after `far`."""
-
-    start: Vector
-    base: Vector
-    steep: Vector
-    """The line of g: its value at a point, and its slope."""
-
-
 class Below(NamedTuple):
     """Parabolas v + t (s - r) + l (s - r)^2/2 below the losses of rows at residuals s."""
 
@@ -147,110 +130,151 @@ class Below(NamedTuple):
     """What t may be off by."""
 
 
+class Side(NamedTuple):
+    """The line of g for residuals on one side of 0."""
+
+    near: Vector
+    far: Vector
+    """Where psi leaves the quadratic, and where it is flat."""
+
+    begins: Mask
+    """Whether the row begins on the line."""
+
+    slope: Vector
+    above: Vector
+    """g* of the slope, or more; 0 where the slope is infinite, as there is no line."""
+
+    turn: Vector
+    """The slope of g from which psi is flat; infinite where the row ends on the line."""
+
+
 class RowLoss:
-    """The rows' losses at a node as functions of the residuals, which are in [low, high]."""
+    """The rows' losses at a node as functions of the residuals, which are in [low, high].
+
+    A line of slope tau below g proves that the loss at any s in [low, high] is at least
+
+        v + t (s - r) - kappa (s - r)^2/2,   t = tau - kappa r,  v = tau r - kappa r^2/2 - g*(tau),
+
+    g*(tau) being the supremum of tau s - g(s). Let s_R be the slope of the line for r > 0 and
+    G_R >= g*(s_R). Where s >= c and tau <= s_R, or s <= c and tau >= s_R, tau s - g(s) is at most
+    G_R + (tau - s_R) c. The quadratic adds at most tau^2/(2 (1 + kappa)), and the flat part
+    tau^2/(2 kappa) - c^2/2.
+    """
 
     def __init__(self, c: float, low: Vector, high: Vector, theta: Vector) -> None:
         self.c, self.low, self.high = c, low, high
         self.outlier: Mask = (low >= c) | (high <= -c)
         self.inlier: Mask = (low >= -c) & (high <= c) & ~self.outlier
         self.doubt: Mask = ~(self.outlier | self.inlier)
-        self.theta = np.where(self.doubt, theta, 0.0)
-        self.kappa = self.theta / (1.0 - self.theta)
+        self.kappa = np.where(self.doubt, theta / (1.0 - theta), 0.0)
         self.least = np.where(self.doubt, -self.kappa, self.inlier * 1.0)
         """The least curvature of each row."""
 
         with np.errstate(divide="ignore", invalid="ignore"):
             self._right, self._left = self._side(low, high), self._side(-high, -low)
+        # A row that begins on a line has that slope alone, until it is flat.
+        right, left = self._right, self._left
+        self._top = np.where(left.begins, -left.slope, right.slope)
+        self._bottom = np.where(right.begins, right.slope, -left.slope)
 
-    def _side(self, low: Vector, high: Vector) -> Bridge:
-        """Where psi leaves the loss for r > 0, and where it comes back."""
-        c, theta, kappa = self.c, self.theta, self.kappa
+    def _side(self, low: Vector, high: Vector) -> Side:
+        """The line for r > 0."""
+        c, kappa = self.c, self.kappa
+        theta = kappa / (1.0 + kappa)
         near, far = c * np.sqrt(theta), c / np.sqrt(theta)
-        # The end is on the line from where that touches the quadratic.
-        ends: Mask = far > high
+        # An end before `far` is on the line that touches the quadratic.
         end = np.where(np.isfinite(high), high, c)
         reach = (1.0 - theta) * c * c + theta * end * end
         touch = reach / (end + np.sqrt(np.maximum(end * end - reach, 0.0)))
-        near = np.where(ends & np.isfinite(high), touch, near)
-        far = np.where(ends, high, far)
-        # The row begins on the line.
+        near = np.where((far > high) & np.isfinite(high), touch, near)
+        far = np.minimum(far, high)
         begins: Mask = self.doubt & (low > near) & (high > c)
         rise = low + np.sqrt(np.maximum(c * c - low * low, 0.0) / kappa)
-        near, far = np.where(begins, low, near), np.where(begins, np.minimum(rise, high), far)
-        ends = np.where(begins, rise >= high, ends)
-        whole: Mask = self.inlier | (self.doubt & (high <= c))
-        near = np.where(whole, np.inf, np.where(self.outlier, -np.inf, near))
-        far = np.where(whole, np.inf, np.where(self.outlier, -np.inf, far))
-        a = np.where(np.isfinite(near), near, 0.0)
-        base = 0.5 * (1.0 + kappa) * a * a
-        top = 0.5 * c * c + 0.5 * kappa * np.square(np.where(np.isfinite(far), far, 0.0))
-        steep = np.where(begins, (top - base) / (far - a), (1.0 + kappa) * a)
-        steep = np.where(np.isfinite(steep), steep, 0.0)
-        return Bridge(near, far, begins, ends & ~whole & ~self.outlier, a, base, steep)
+        far = np.where(begins, np.minimum(rise, high), far)
+        climb = 0.5 * (c * c + kappa * far * far - (1.0 + kappa) * low * low) / (far - low)
+        slope = np.where(begins, climb, (1.0 + kappa) * near)
+        slope = np.where(self.outlier | np.isnan(slope), 0.0, slope)
+        slope = np.where(self.inlier | (self.doubt & (high <= c)), np.inf, slope)
+        near = np.where(begins, low, near)
+        turn = np.where(far < high, slope, np.inf)
+        return Side(near, far, begins, slope, self._conjugate(slope, low, high), turn)
 
-    def _parts(self, r: Vector) -> tuple[Vector, Vector, Mask, Mask, Bridge]:
-        """Each r's side and size, whether psi is the quadratic or flat there, and the bridge."""
-        right: Mask = np.where(self.low > 0.0, True, np.where(self.high < 0.0, False, r >= 0.0))
-        side = np.where(right, 1.0, -1.0)
-        size = side * r
-        pairs = zip(self._right, self._left, strict=True)
-        bridge = Bridge(*(np.where(right, one, other) for one, other in pairs))
-        core: Mask = (size <= bridge.near) & ~bridge.begins
-        flat: Mask = (size >= bridge.far) & ~bridge.ends
-        return side, size, core, flat & ~core, bridge
+    def _conjugate(self, slope: Vector, low: Vector, high: Vector) -> Vector:
+        """At least g* of a slope that is not below 0; 0 where it is infinite."""
+        c, kappa = self.c, self.kappa
+        steep = np.where(np.isfinite(slope), slope, 0.0)
+        most, size = np.full(len(slope), -np.inf), np.zeros(len(slope))
+        flat, whole = 0.5 * c * c, 1.0 + kappa
+        for first, last, bend, height in (
+            (low, np.minimum(high, -c), kappa, flat),
+            (np.maximum(low, -c), np.minimum(high, c), whole, 0.0),
+            (np.maximum(low, c), high, kappa, flat),
+        ):
+            s = np.where(steep > 0.0, steep / bend, 0.0)
+            s = np.minimum(np.maximum(s, first), last)
+            terms = np.abs(steep * s), 0.5 * bend * s * s
+            value = np.where(steep > 0.0, steep * s, 0.0) - terms[1] - height
+            there = first <= last
+            most = np.where(there, np.maximum(most, value), most)
+            size = np.where(there & np.isfinite(s), np.maximum(size, terms[0] + terms[1]), size)
+        above = most + 2.0**-46 * (size + flat)
+        return np.where(np.isfinite(slope), above, 0.0)
+
+    def _lines(self, r: Vector) -> tuple[Vector, Vector, Mask, Mask]:
+        """tau, kappa r, and whether psi is the quadratic, or flat, at residuals r."""
+        bent = self.kappa * r
+        whole = r + bent
+        tau = np.minimum(np.maximum(whole, self._bottom), self._top)
+        flat: Mask = (bent > self._right.turn) | (bent < -self._left.turn)
+        core: Mask = (tau == whole) & ~flat
+        return np.where(flat, bent, tau), bent, core, flat
+
+    def _heights(self, r: Vector, tau: Vector, bent: Vector, core: Mask, flat: Mask) -> Vector:
+        """v at residuals r."""
+        c, right, left = self.c, self._right, self._left
+        most = np.where(core, 0.5 * tau * r, -np.inf)
+        most = np.where(flat, 0.5 * bent * r - 0.5 * c * c, most)
+        most = np.maximum(most, right.above - (right.slope - tau) * c)
+        most = np.maximum(most, left.above - (left.slope + tau) * c)
+        heights: Vector = (tau - 0.5 * bent) * r - most
+        return heights
 
     def at(self, r: Vector) -> tuple[Vector, Vector, Vector]:
         """(value, slope, curvature) at residuals r; steep quadratics beyond what is known."""
-        side, size, core, flat, bridge = self._parts(r)
+        tau, bent, core, flat = self._lines(r)
         outside = r - np.minimum(np.maximum(r, self.low), self.high)
-        line = bridge.base + bridge.steep * (size - bridge.start) - 0.5 * self.kappa * size * size
-        value = np.where(flat, 0.5 * self.c**2, np.where(core, 0.5 * r * r, line))
-        steep = side * (bridge.steep - self.kappa * size)
-        slope = np.where(flat, 0.0, np.where(core, r, steep))
-        curvature = np.where(flat, 0.0, np.where(core, 1.0, -self.kappa))
-        value += 0.5 * STEEP * np.square(outside)
-        return value, slope + STEEP * outside, curvature + STEEP * (outside != 0.0)
+        value = self._heights(r, tau, bent, core, flat) + 0.5 * STEEP * np.square(outside)
+        curvature = np.where(core, 1.0, np.where(flat, 0.0, -self.kappa))
+        return value, tau - bent + STEEP * outside, curvature + STEEP * (outside != 0.0)
 
     def slope(self, r: Vector) -> Vector:
         """The slopes alone."""
-        side, size, core, flat, bridge = self._parts(r)
-        inner = np.where(core, r, side * (bridge.steep - self.kappa * size))
-        slope: Vector = np.where(flat, 0.0, inner)
-        return slope + STEEP * (r - np.minimum(np.maximum(r, self.low), self.high))
+        tau, bent, _, _ = self._lines(r)
+        outside = r - np.minimum(np.maximum(r, self.low), self.high)
+        slope: Vector = tau - bent + STEEP * outside
+        return slope
 
     def rise(self, r: Vector) -> Vector:
-        """d psi/d theta: on the line, the variance of far and near with the mean r, halved."""
-        _, size, core, flat, bridge = self._parts(r)
-        far = np.where(np.isfinite(bridge.far), bridge.far, 0.0)
-        gained = np.maximum(0.5 * (size - bridge.start) * (far - size), 0.0)
-        return np.where(core | flat, 0.0, gained) * np.square(1.0 + self.kappa)
+        """d psi/d theta: on a line, half the variance of its ends with the mean r."""
+        _, _, core, flat = self._lines(r)
+        near = np.where(r > 0.0, self._right.near, self._left.near)
+        far = np.where(r > 0.0, self._right.far, self._left.far)
+        with np.errstate(invalid="ignore"):
+            gained = 0.5 * (np.abs(r) - near) * (far - np.abs(r)) * np.square(1.0 + self.kappa)
+        return np.where(core | flat | ~(gained > 0.0) | np.isinf(gained), 0.0, gained)
 
     def below(self, r: Vector, moved: Vector) -> Below:
         """Parabolas below the losses at residuals that may be off by `moved`.
 
-        Of the slopes t and the least curvatures l, v is the least of loss - t (s - r) -
-        l (s - r)^2/2 over the residuals s of the row. It is convex or linear in s on each piece.
+        Beyond what is known, a line through its end in the place of the steep quadratic.
         """
-        t, bend, c = self.slope(r), self.least, self.c
-        least, size, reach = np.full(r.shape, np.inf), np.zeros(r.shape), np.zeros(r.shape)
-        low, high = self.low, self.high
-        core = np.maximum(low, -c), np.minimum(high, c)
-        right, left = (np.maximum(low, c), high), (low, np.minimum(high, -c))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for inner, (first, last) in ((True, core), (False, right), (False, left)):
-                there = first <= last
-                if not there.any():
-                    continue
-                s = (t - bend * r) / (1.0 - bend) if inner else r + t / self.kappa
-                s = np.minimum(np.maximum(np.where(np.isnan(s), r, s), first), last)
-                d = s - r
-                loss = 0.5 * s * s if inner else 0.5 * c * c
-                found = loss - t * d - 0.5 * bend * d * d
-                found = np.where(np.isnan(found), -np.inf, found)
-                least = np.where(there, np.minimum(least, found), least)
-                terms = loss + np.abs(t * d) + np.abs(bend) * d * d
-                size = np.where(there, np.maximum(size, terms), size)
-                reach = np.where(there, np.maximum(reach, np.abs(d)), reach)
-            off = moved * (np.abs(t) + np.abs(bend) * (reach + moved)) + 2.0**-46 * (size + c * c)
-        return Below(least, t, np.where(np.isnan(off), np.inf, off), np.zeros(r.shape))
+        tau, bent, core, flat = self._lines(r)
+        outside = r - np.minimum(np.maximum(r, self.low), self.high)
+        value = self._heights(r, tau, bent, core, flat)
+        pushed = STEEP * outside * outside
+        t = tau - bent + STEEP * outside
+        size = (np.abs(tau) + np.abs(bent)) * (np.abs(r) + self.c) + pushed + self.c**2
+        bend = np.abs(self.least)
+        slip = bend * moved + 2.0**-50 * (np.abs(tau) + np.abs(bent) + STEEP * np.abs(outside))
+        off = moved * (np.abs(t) + bend * moved) + 2.0**-45 * size
+        return Below(value + pushed, t, off, slip)

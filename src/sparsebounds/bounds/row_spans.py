@@ -19,8 +19,8 @@ from sparsebounds.bounds.many import States
 from sparsebounds.bounds.row_loss import Lent, Spans
 from sparsebounds.bounds.rows import RowBounds, Tilt
 
-AT_ONCE = 2_000_000
-"""Residuals at a time."""
+AT_ONCE = 1 << 16
+"""Residuals at a time: about as many as a cache holds."""
 
 MARGIN = 2.0**-36
 """What ends of claims leave in addition: whoever verifies then has narrower spans."""

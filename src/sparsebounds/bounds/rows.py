@@ -120,9 +120,9 @@ class RowBounds:
         self._convex: dict[int, tuple[Lent, Vector, Mask]] = {}
 
     def with_spans(self, spans: Spans) -> RowBounds:
-        """The same, where more is known of the rows."""
+        """The same, with other spans."""
         other = copy.copy(self)
-        other.spans, other._convex = spans, {}
+        other.spans, other._convex = spans, self._convex.copy()
         return other
 
     @staticmethod
