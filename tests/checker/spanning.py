@@ -34,6 +34,10 @@ def packed(values: Any, kind: str) -> str:
     return base64.b64encode(zlib.compress(raw)).decode()
 
 
+def unpacked(text: str, kind: str) -> Any:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=kind)
+
+
 def spoiled(seed: int) -> Program:
     """Two columns that nearly explain eight of nine rows."""
     rng = np.random.default_rng(seed)
@@ -104,10 +108,13 @@ def near_models(found: Candidates, level: float, rng: Any) -> tuple[Any, Any]:
 class Rounds:
     """Rounds of spans around the best model: good guesses with noise, and the ends they prove.
 
-    `level` is above the best objective by a share `more` of it.
+    `level` is above the best objective by a share `more` of it. Spans are of intercepts near that
+    of the model, or of all, where a leaf is to have them.
     """
 
-    def __init__(self, checker: ModuleType, found: Candidates, rng: Any, more: float = 0.0) -> None:
+    def __init__(
+        self, checker: ModuleType, found: Candidates, rng: Any, more: float, *, near: bool
+    ) -> None:
         from robust_boxes import boxed
         from row_bounds import RowBounds
         from row_spans import Spans
@@ -124,7 +131,8 @@ class Rounds:
         own = checker.posed(self.stored, self.data)
         self.outer = boxed(own, Fraction(self.level), []).range if own.intercept else (0, 0)
         aside = self.c * own.intercept * rng.uniform(0.5, 2.0, size=2)
-        self.b_range = self.b + aside * [-1.0, 1.0]
+        center = np.full(2, self.b) if near else np.array(self.outer, dtype=float)
+        self.b_range = center + aside * [-1.0, 1.0]
         self.bounds = RowBounds(own, Fraction(self.eta))
         self.lends: list[Any] = []
         self.ends: list[list[tuple[int, float, float, float, Any]]] = []
