@@ -61,8 +61,7 @@ from sparsebounds.bounds.row_smooth import SmoothRowLoss as SmoothRowLoss
 from sparsebounds.bounds.row_spans import Round as Round
 from sparsebounds.bounds.row_spans import narrowed as narrowed
 from sparsebounds.bounds.row_spans import proved_ends as proved_ends
-from sparsebounds.bounds.row_spans import root_state as root_state
-from sparsebounds.bounds.row_spans import spans_of as spans_of
+from sparsebounds.bounds.row_spans import with_rounds as with_rounds
 from sparsebounds.bounds.rows import INSIDE as INSIDE
 from sparsebounds.bounds.rows import Outer as Outer
 from sparsebounds.bounds.rows import RowBounds as RowBounds

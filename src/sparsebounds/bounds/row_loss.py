@@ -96,26 +96,26 @@ class Lent:
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Where the residuals of all models lie that are good enough and whose intercept is `within`.
+    """Where the residuals and the intercept lie of all good models of a node (`bounds.row_spans`).
 
-    See `bounds.row_spans`.
+    Good models are those whose objective is at most a level.
     """
+
+    scope: States
+    """The node."""
 
     low: Vector
     high: Vector
-    range: tuple[float, float]
-    """Where their intercepts lie."""
-
-    within: tuple[float, float]
+    range: tuple[float, float] = (-np.inf, np.inf)
 
     @classmethod
-    def nothing(cls, rows: int, within: tuple[float, float]) -> Spans:
-        """Nothing is known."""
-        return cls(np.full(rows, -np.inf), np.full(rows, np.inf), within, within)
+    def nothing(cls, scope: States, rows: int) -> Spans:
+        """Nothing is known of a node."""
+        return cls(scope, np.full(rows, -np.inf), np.full(rows, np.inf))
 
-    def hold(self, low: float, high: float) -> bool:
-        """Whether they hold for models with intercepts from low to high."""
-        return self.within[0] <= low and high <= self.within[1]
+    def hold(self, state: States) -> bool:
+        """Whether all models of another node are of this one."""
+        return bool(np.all((self.scope == 0) | (self.scope == state)))
 
 
 class Below(NamedTuple):

@@ -93,7 +93,7 @@ def outer_range(
 class RowBounds:
     """Such bounds for the nodes of one program, with intercepts in the range `outer`.
 
-    `eta` is the multiplier of the ball, and `spans` say what is known of the rows at every node.
+    `eta` is the multiplier of the ball, and `spans` say what is known of the rows of some nodes.
     With `claim`, bounds leave the room for rounding that claims do (`bounds.dual`).
     """
 
@@ -115,14 +115,14 @@ class RowBounds:
         """X, one feature per row."""
 
         self.target: Vector = program.y if program.offset is None else program.y - program.offset
-        self.spans = Spans.nothing(program.n, outer[0])
+        self.spans: tuple[Spans, ...] = ()
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
         self._convex: dict[int, tuple[Lent, Vector, Mask]] = {}
 
-    def with_spans(self, spans: Spans) -> RowBounds:
+    def with_spans(self, *spans: Spans) -> RowBounds:
         """The same, with other spans."""
         other = copy.copy(self)
-        other.spans, other._convex = spans, self._convex.copy()
+        other.spans = spans
         return other
 
     @staticmethod
@@ -142,17 +142,19 @@ class RowBounds:
     def range(self, state: States) -> tuple[float, float]:
         """The intercepts of a node."""
         low, high = self.switches.range(state, self.outer[0])
-        if not self.spans.hold(low, high):
-            return low, high
-        return max(low, self.spans.range[0]), min(high, self.spans.range[1])
+        for spans in self.spans:
+            if spans.hold(state):
+                low, high = max(low, spans.range[0]), min(high, spans.range[1])
+        return low, high
 
     def ends(self, state: States) -> tuple[Vector, Vector]:
         """The least and the largest residuals of a node's rows."""
         above, below = self.switches.sides(state)
         low = np.where(above > 0, self.c, np.where(below < 0, -self.c, -np.inf))
         high = np.where(below > 0, -self.c, np.where(above < 0, self.c, np.inf))
-        if self.spans.hold(*self.switches.range(state, self.outer[0])):
-            low, high = np.maximum(low, self.spans.low), np.minimum(high, self.spans.high)
+        for spans in self.spans:
+            if spans.hold(state):
+                low, high = np.maximum(low, spans.low), np.minimum(high, spans.high)
         return low, high
 
     def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:

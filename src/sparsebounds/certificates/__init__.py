@@ -11,6 +11,7 @@ from sparsebounds.certificates.certificate import (
 )
 from sparsebounds.certificates.cover import uncovered
 from sparsebounds.certificates.row_tree import RowTree as RowTree
+from sparsebounds.certificates.row_tree import SpanProof as SpanProof
 from sparsebounds.certificates.row_tree import row_tree_bound as row_tree_bound
 from sparsebounds.certificates.tree import MOST_TRIED as MOST_TRIED
 from sparsebounds.certificates.tree import Shift as Shift

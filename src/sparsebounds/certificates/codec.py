@@ -21,12 +21,8 @@ from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
 from sparsebounds.certificates.certificate import Certificate, Leaf
-from sparsebounds.certificates.tree_codec import (
-    decode_row_tree,
-    decode_tree,
-    encode_row_tree,
-    encode_tree,
-)
+from sparsebounds.certificates.row_codec import decode_row_tree, encode_row_tree
+from sparsebounds.certificates.tree_codec import decode_tree, encode_tree
 from sparsebounds.matrices import Recoding
 from sparsebounds.penalties import Groups
 from sparsebounds.problem import Problem

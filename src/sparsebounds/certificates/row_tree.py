@@ -8,15 +8,33 @@ and what is lent to the loss there. The smallest of these bounds holds for the w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds import Lent, RowBounds, States, Switches, outer_range
+from sparsebounds.bounds import (
+    Lent,
+    Round,
+    RowBounds,
+    States,
+    Switches,
+    outer_range,
+    with_rounds,
+)
 from sparsebounds.certificates.tree import TreeError
+from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class SpanProof:
+    """Rounds that narrow the spans of the models of a node (`bounds.row_spans`)."""
+
+    scope: States
+    rounds: tuple[tuple[int, Round], ...]
+    """Each with the row of `theta` that it goes with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +74,9 @@ class RowTree:
     etas: Vector = field(repr=False)
     middles: Vector = field(repr=False)
     """What is lent: by the rows of the data, by the ridges, and by the range of the intercept."""
+
+    spans: tuple[SpanProof, ...] = field(default=(), repr=False)
+    """What is known of rows, each part from those before it."""
 
     @property
     def size(self) -> int:
@@ -137,6 +158,9 @@ def row_tree_bound(
         )
     ]
     ends, lower = np.cumsum(tree.counts), np.inf
+    if tree.spans:
+        # What is known of rows holds for models up to the level.
+        bounds, lower = _spanned(bounds, tree.spans, lent, level), level
     for state, point in tree.states(reduced):
         part = slice(ends[point] - tree.counts[point], ends[point])
         w = np.zeros(reduced.m)
@@ -144,3 +168,26 @@ def row_tree_bound(
         found = bounds.bound(state, w, float(tree.intercept[point]), lent[tree.lent[point]])
         lower = min(lower, found)
     return float(min(lower, outer[1]))
+
+
+def _spanned(
+    bounds: RowBounds, spans: Sequence[SpanProof], lent: Sequence[Lent], level: float
+) -> RowBounds:
+    """The bounds with what is known of rows; TreeError where it is not proved."""
+    program = bounds.program
+    if not isinstance(program.loss, Truncated):
+        raise TreeError("spans of rows are for the truncated loss")
+    for part in spans:
+        scope = part.scope.copy()
+        last = program.n - (not program.fit_intercept)
+        if any(np.any(one.row > last) for _, one in part.rounds):
+            raise TreeError("spans are of an intercept that the problem does not have")
+        if np.any(scope[: program.m][program.always] < 0):
+            raise TreeError("spans are of models without a feature that is always in")
+        scope[: program.m][program.always] = 1
+        rounds = (replace(one, lent=lent[place]) for place, one in part.rounds)
+        known = with_rounds(bounds, scope, rounds, level)
+        if known is None:
+            raise TreeError("a span of a row is not proved")
+        bounds = known
+    return bounds

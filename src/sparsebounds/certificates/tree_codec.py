@@ -20,7 +20,6 @@ from sparsebounds._support.checkpoint import packed, places, unpacked
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Minorant, Region
 from sparsebounds.certificates._reader import Reader
-from sparsebounds.certificates.row_tree import RowTree
 from sparsebounds.certificates.tree import Shift, Tree
 from sparsebounds.program import Program
 
@@ -41,45 +40,27 @@ TREE = {
 }
 MINORANT = {"factor": "<f8", "target": "<f8", "ridge": "<f8", "eta": "<f8"}
 REGION = {"level": "<f8", "center": "<f8", "intercept": "<f8", "share": "<f8", "bend": "<f8"}
-ROWS = {
-    "kept": "<i8",
-    "cuts": "<f8",
-    "eta": "<f8",
-    "parent": "<i8",
-    "switch": "<i4",
-    "points": "<i4",
-    "scope": "<i4",
-    "counts": "<i4",
-    "support": "<i4",
-    "values": "<f8",
-    "intercept": "<f8",
-    "lent": "<i4",
-    "theta": "<f4",
-    "shares": "<f4",
-    "etas": "<f8",
-    "middles": "<f8",
-}
 SHIFT = {"support": "<i4", "values": "<f8", "shifted": "<i4", "diagonal": "<f8"}
-"""The arrays of a tree, of its minorant, of that one's region, of a tree over rows and of a shift,
-with their types in a certificate."""
+"""The arrays of a tree, of its minorant, of that one's region and of a shift, with their types in a
+certificate."""
 
 
 def encode_tree(tree: Tree) -> dict[str, Any]:
     """The tree as a JSON object."""
     more: dict[str, Any] = {}
     if tree.minorant is not None:
-        more["minorant"] = _texts(_flat(tree.minorant), MINORANT)
+        more["minorant"] = texts(_flat(tree.minorant), MINORANT)
         if tree.minorant.region is not None:
-            more["minorant"]["region"] = _texts(vars(tree.minorant.region), REGION)
+            more["minorant"]["region"] = texts(vars(tree.minorant.region), REGION)
     if len(tree.exhausted):
         more["exhausted"] = tree.exhausted.tolist()
     return {
         "splits": len(tree.parent),
         "kept_count": len(tree.kept),
-        **_texts(vars(tree), TREE),
+        **texts(vars(tree), TREE),
         "shifts": [
             {"node": node, "coefs": len(shift.support), "open": len(shift.shifted)}
-            | _texts(vars(shift), SHIFT)
+            | texts(vars(shift), SHIFT)
             for node, shift in tree.shifts.items()
         ],
         **more,
@@ -90,11 +71,11 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
     """The tree in an object, on data of n rows and m columns; CertificateError otherwise."""
     splits = reader.integer("splits", 0, MOST)
     count = reader.integer("kept_count", 1, m)
-    tree = _tree(_compressed(reader, TREE), splits, count, n, m)
+    tree = _tree(compressed(reader, TREE), splits, count, n, m)
     shifts = {}
     for item in reader.items("shifts"):
         coefs, opened = item.integer("coefs", 0, count), item.integer("open", 0, count)
-        shift = _shift(_compressed(item, SHIFT), coefs, opened, count)
+        shift = _shift(compressed(item, SHIFT), coefs, opened, count)
         node = item.integer("node", 0, tree.size - 1)
         if node in shifts:
             raise CertificateError(f"{item.path}.node has a shift already.")
@@ -104,49 +85,12 @@ def decode_tree(reader: Reader, n: int, m: int) -> Tree:
         more["exhausted"] = reader.integers("exhausted", 0, tree.size - 1)
     if "minorant" in reader.content:
         record = reader.record("minorant")
-        minorant = _minorant(_compressed(record, MINORANT), count)
+        minorant = _minorant(compressed(record, MINORANT), count)
         if "region" in record.content:
-            region = _region(_compressed(record.record("region"), REGION), count, n)
+            region = _region(compressed(record.record("region"), REGION), count, n)
             minorant = replace(minorant, region=region)
         more["minorant"] = minorant
     return replace(tree, **more)
-
-
-def encode_row_tree(tree: RowTree) -> dict[str, Any]:
-    """A tree over rows as a JSON object."""
-    sizes = {"kept_count": len(tree.kept), "cut_count": len(tree.cuts), "splits": len(tree.parent)}
-    sizes |= {"point_count": len(tree.counts), "lent_count": len(tree.etas)}
-    return sizes | _texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
-
-
-def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
-    """The tree over rows in an object, on data of n rows and m columns."""
-    count, cuts = reader.integer("kept_count", 1, m), reader.integer("cut_count", 0, MOST)
-    splits, points = reader.integer("splits", 0, MOST), reader.integer("point_count", 1, MOST)
-    lents, arrays = reader.integer("lent_count", 1, MOST), _compressed(reader, ROWS)
-    size = 1 + 2 * splits
-    counts = arrays.places("counts", points, 0, count)
-    stored = int(counts.sum())
-    if max(stored, lents * max(n, m)) > MOST:
-        raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
-    return RowTree(
-        kept=arrays.places("kept", count, 0, m - 1),
-        cuts=arrays.numbers("cuts", cuts),
-        eta=float(arrays.numbers("eta", 1)[0]),
-        parent=arrays.places("parent", splits, 0, size - 1),
-        switch=arrays.places("switch", splits, 0, count + 2 * n + cuts - 1),
-        points=arrays.places("points", size, -1, points - 1),
-        scope=arrays.places("scope", size, 0, size - 1),
-        counts=counts,
-        support=arrays.places("support", stored, 0, count - 1, np.int32),
-        values=arrays.numbers("values", stored),
-        intercept=arrays.numbers("intercept", points),
-        lent=arrays.places("lent", points, 0, lents - 1),
-        theta=arrays.numbers("theta", lents * n).reshape(lents, n),
-        shares=arrays.numbers("shares", lents * count).reshape(lents, count),
-        etas=arrays.numbers("etas", lents),
-        middles=arrays.numbers("middles", lents),
-    )
 
 
 def tree_arrays(tree: Tree, prefix: str = "") -> dict[str, Any]:
@@ -196,7 +140,7 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     return replace(tree, **more)
 
 
-def _tree(arrays: _Arrays, splits: int, count: int, n: int, m: int) -> Tree:
+def _tree(arrays: Arrays, splits: int, count: int, n: int, m: int) -> Tree:
     """The tree, without its shifts, of so many splits that decides about `count` features."""
     size = 1 + 2 * splits
     kept = arrays.places("kept", count, 0, m - 1)
@@ -227,7 +171,7 @@ def _flat(minorant: Minorant) -> dict[str, Vector]:
     return vars(minorant) | {"factor": minorant.factor[rows], "eta": np.array([minorant.eta])}
 
 
-def _minorant(arrays: _Arrays, count: int) -> Minorant:
+def _minorant(arrays: Arrays, count: int) -> Minorant:
     half = arrays.numbers("factor", count * (count + 1) // 2)
     factor = np.zeros((count, count), order="F")
     factor[np.triu_indices(count)] = half
@@ -238,7 +182,7 @@ def _minorant(arrays: _Arrays, count: int) -> Minorant:
     return Minorant(factor, arrays.numbers("target", count), ridge, eta)
 
 
-def _region(arrays: _Arrays, count: int, n: int) -> Region:
+def _region(arrays: Arrays, count: int, n: int) -> Region:
     return Region(
         level=float(arrays.numbers("level", 1)[0]),
         center=arrays.numbers("center", count),
@@ -248,7 +192,7 @@ def _region(arrays: _Arrays, count: int, n: int) -> Region:
     )
 
 
-def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:
+def _shift(arrays: Arrays, coefs: int, opened: int, count: int) -> Shift:
     return Shift(
         support=arrays.places("support", coefs, 0, count - 1, np.int32),
         values=arrays.numbers("values", coefs),
@@ -258,7 +202,7 @@ def _shift(arrays: _Arrays, coefs: int, opened: int, count: int) -> Shift:
 
 
 @dataclass(frozen=True)
-class _Arrays:
+class Arrays:
     """The arrays of a file by their names: read when the length is known, and checked."""
 
     path: str
@@ -279,23 +223,23 @@ class _Arrays:
         return values
 
 
-def _compressed(reader: Reader, types: Mapping[str, str]) -> _Arrays:
+def compressed(reader: Reader, types: Mapping[str, str]) -> Arrays:
     def read(name: str, length: int, dtype: Any) -> Any:
         return reader.compressed(name, types[name], length).astype(dtype)
 
-    return _Arrays(reader.path, read)
+    return Arrays(reader.path, read)
 
 
-def _as_stored(held: Mapping[str, Any]) -> _Arrays:
+def _as_stored(held: Mapping[str, Any]) -> Arrays:
     def read(name: str, length: int, dtype: Any) -> Any:
         if held[name].dtype != dtype or held[name].shape != (length,):
             raise ValueError(f"{name} is not an array of that type and length")
         return held[name]
 
-    return _Arrays("tree", read)
+    return Arrays("tree", read)
 
 
-def _texts(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+def texts(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
     """Arrays of these types, compressed."""
     raw = {name: np.ascontiguousarray(values[name], dtype=types[name]).tobytes() for name in types}
     return {name: base64.b64encode(zlib.compress(raw[name], 6)).decode("ascii") for name in types}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds.bounds import RowBounds, States, Switches
+from sparsebounds.bounds import Lent, RowBounds, RowLoss, States
 from sparsebounds.relaxation import Node
 
 
@@ -51,10 +50,10 @@ def obeys(bounds: RowBounds, node: Node, state: States) -> bool:
     return bool(np.all(beyond * state[changed] >= 0.0))
 
 
-def agreed_rows(switches: Switches, states: Sequence[States]) -> States:
+def agreed_rows(bounds: RowBounds, states: Sequence[States]) -> States:
     """Rows on which all of these nodes agree: 1 for inliers, -1 for outliers, 0 for the others."""
-    sides = [switches.sides(state) for state in states]
-    inlier = reduce(np.logical_and, ((above < 0) & (below < 0) for above, below in sides))
-    outlier = reduce(np.logical_and, ((above > 0) | (below > 0) for above, below in sides))
-    agreed: States = inlier.astype(np.int8) - outlier.astype(np.int8)
+    nothing = Lent.nothing(bounds.program.n, bounds.program.m)
+    losses = [bounds.loss(state, nothing) for state in states]
+    known = [loss.inlier * 1 - loss.outlier * 1 for loss in losses if isinstance(loss, RowLoss)]
+    agreed: States = np.where(np.all(np.equal(known, known[0]), axis=0), known[0], 0).astype(np.int8)
     return agreed

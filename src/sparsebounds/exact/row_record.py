@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparsebounds._support.array import Index
-from sparsebounds.bounds import Lent, States, Switches
-from sparsebounds.certificates import RowTree
+from sparsebounds.bounds import Lent, Round, States, Switches
+from sparsebounds.certificates import RowTree, SpanProof
 from sparsebounds.relaxation import Node
 
 
@@ -38,6 +38,8 @@ class Record:
     parent: list[int] = field(default_factory=list)
     switch: list[int] = field(default_factory=list)
     closed: dict[int, Node] = field(default_factory=dict)
+    parts: list[tuple[States, list[Round]]] = field(default_factory=list)
+    """Nodes whose spans were narrowed, with the rounds that prove it."""
 
     def split(self, node: int, switch: int) -> tuple[int, int]:
         """Two new nodes: the switch at -1, and at 1."""
@@ -63,6 +65,13 @@ class Record:
         distinct: list[Node] = []
         lents: dict[int, int] = {}
         table: list[Lent] = []
+
+        def number(lent: Lent) -> int:
+            place = lents.setdefault(id(lent), len(table))
+            if place == len(table):
+                table.append(lent)
+            return place
+
         at = np.full(1 + 2 * len(self.parent), -1, dtype=np.int64)
         scope = np.arange(len(at))
         for place, node in leaves.items():
@@ -70,11 +79,14 @@ class Record:
             if key not in points:
                 points[key] = len(distinct)
                 distinct.append(node)
-                if lents.setdefault(id(node.lent), len(table)) == len(table):
-                    table.append(node.lent)
+                number(node.lent)
             at[place] = points[key]
             scope[place] = place if node.scope is None else node.scope
         supports = [np.flatnonzero(node.w) for node in distinct]
+        proofs = tuple(
+            SpanProof(scope, tuple((number(one.lent), one) for one in rounds))
+            for scope, rounds in self.parts
+        )
         return RowTree(
             kept=kept,
             cuts=switches.cuts,
@@ -94,6 +106,7 @@ class Record:
             shares=np.stack([one.shares for one in table]),
             etas=np.array([one.eta for one in table]),
             middles=np.array([one.middle for one in table]),
+            spans=proofs,
         )
 
 

@@ -25,15 +25,23 @@ from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, object
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_models import RowModels
+from sparsebounds.exact.row_narrowing import Narrowing
 from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.fitting import Model
+from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Effort, Node, best_shares, relaxed_node
 
 ROOT, OTHER = (60, 1e-9), (12, 1e-5)
 """Steps towards the best shares, and the accuracy that ends them: at the root, at other nodes."""
+
+AGAIN = 20, 1e-6
+"""The same between sweeps that narrow spans."""
+
+WORTH = 0.02
+"""The part of its gap that narrower spans must close at a node, or they are not kept."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -84,6 +92,9 @@ class RowSearch:
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
+        self.level, self.limit = level, math.inf
+        """Models up to this objective are searched; operations that the root's bound may take."""
+
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
         self.interrupted, self.strict = False, True
@@ -92,8 +103,8 @@ class RowSearch:
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
-        self._stop: Callable[[], bool] = deadline.late
-        self._numbers = itertools.count()
+        self._stop: Callable[[], bool] = lambda: deadline.late() or self.work > self.limit
+        self._numbers, self._narrow_tried = itertools.count(), set[int]()
 
     @property
     def incumbent(self) -> Model:
@@ -137,8 +148,10 @@ class RowSearch:
             self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
             if self.open:
                 self._divide()
+            if self.open:
+                self._narrow_hull()
         elif (root := self._bounded(state, w, b, ROOT)) is not None:
-            self._push(0, root)
+            self._push(0, self._narrowed(root))
 
     def _divide(self) -> None:
         """Split the root into ranges of the intercept: a smaller one lends more.
@@ -158,6 +171,46 @@ class RowSearch:
         with self.record.whole(self.open):
             heapq.heappop(self.open)
             self._push(self._apply(place, choice), inner)
+
+    def _narrowed(self, node: Node) -> Node:
+        """A node with narrower spans, where its features are decided and spans raise its bound."""
+        if node.lower >= self.goal or not isinstance(self.program.loss, Truncated):
+            return node
+        if len(self._features(node)) or self._stop():
+            return node
+        before, self.nodes = self.bounds, self.nodes + 1
+        narrowing = Narrowing(self.bounds, node, self.level, self._shared)
+        narrowing.run(self.goal, self._stop)
+        self.work += narrowing.work
+        gained = narrowing.node.lower - node.lower
+        if gained <= WORTH * (self.goal - node.lower):
+            self.bounds = before
+            return node
+        self.bounds = narrowing.bounds
+        self.record.parts.append((node.state, narrowing.rounds))
+        return narrowing.node
+
+    def _shared(self, bounds: RowBounds, node: Node) -> Node:
+        """A node at better shares, where more is known."""
+        self.bounds = bounds
+        return self._improved(node, AGAIN, again=True)
+
+    def _narrow_hull(self) -> None:
+        """Narrow spans of all models whose intercept is in an open range, or between two."""
+        switches = self.bounds.switches
+        low, high = zip(*(self.bounds.range(one[3].state) for one in self.open), strict=True)
+        state = self.open[0][3].state.copy()
+        cuts = switches.cuts
+        state[switches.cut(0) :] = 1 * (cuts <= min(low)) - 1 * (cuts >= max(high))
+        hull = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT)
+        if hull is None:
+            return
+        hull = self._narrowed(hull)
+        waiting, self.open = self.open, []
+        for _, _, place, node in waiting:
+            inside = relaxed_node(self.bounds, node.state, hull.w, hull.b, hull.lent)
+            better = max(self._improved(node, OTHER, again=True), inside, key=lambda one: one.lower)
+            self._push(place, better)
 
     def run(
         self,
@@ -198,7 +251,7 @@ class RowSearch:
         """The rows on which all nodes that may hold a best model agree."""
         nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
         left = [node.state for node in nodes if node.lower < self.beyond]
-        self.rows = agreed_rows(self.bounds.switches, left) if left else self.rows
+        self.rows = agreed_rows(self.bounds, left) if left else self.rows
 
     def progress(self) -> Any:
         """Where the search stands."""
@@ -254,6 +307,13 @@ class RowSearch:
         anything was decided.
         """
         _, _, place, node = self.open[0]
+        if place not in self._narrow_tried:
+            self._narrow_tried.add(place)
+            better = self._narrowed(node)
+            if better is not node:
+                heapq.heappop(self.open)
+                self._push(place, better)
+                return True
         state, decided = self._without_weak(node) if everything else (node.state, [])
         if self._closes(node):
             heapq.heappop(self.open)

@@ -23,6 +23,9 @@ from sparsebounds.relaxation.rows import Effort as Effort
 from sparsebounds.relaxation.rows import Node as Node
 from sparsebounds.relaxation.rows import best_shares as best_shares
 from sparsebounds.relaxation.rows import node_penalty as node_penalty
+from sparsebounds.relaxation.row_spans import Ends as Ends
+from sparsebounds.relaxation.row_spans import Reaching as Reaching
+from sparsebounds.relaxation.row_spans import wanted as wanted
 from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
 from sparsebounds.relaxation.smooth import GramPart as GramPart
 from sparsebounds.relaxation.smooth import least_bend as least_bend

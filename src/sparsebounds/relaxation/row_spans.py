@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.bounds import Round, RowBounds, RowLoss, root_state
+from sparsebounds.bounds import Round, RowBounds, RowLoss
 from sparsebounds.relaxation.rows import Node, node_penalty
 
 FIRST, AGAIN = 7, 4
@@ -47,7 +47,7 @@ class Ends:
 
 def wanted(bounds: RowBounds, node: Node) -> tuple[Index, Vector]:
     """Rows and sides of the ends that would raise the losses of rows, or decide about them."""
-    low, high = bounds.ends(root_state(bounds))
+    low, high = bounds.ends(node.state)
     loss, c = RowLoss(bounds.c, low, high, node.lent.theta), bounds.c
     r = bounds.residuals(node.w, node.b)
     upper: Mask = loss.doubt & ((high > c) | (r < -0.5 * c))
@@ -63,10 +63,10 @@ def wanted(bounds: RowBounds, node: Node) -> tuple[Index, Vector]:
 
 
 class Reaching:
-    """The relaxation of all models at what a node lends, around its point, to be tilted."""
+    """The relaxation of a node around its point, to be tilted."""
 
     def __init__(self, bounds: RowBounds, node: Node, level: float) -> None:
-        program, state = bounds.program, root_state(bounds)
+        program, state = bounds.program, node.state
         self.bounds, self.node, self.n = bounds, node, program.n
         self.gap = max(level - node.value, level - node.lower)
         live = bounds.live(state)
@@ -127,7 +127,7 @@ class Reaching:
         if self.bounds.program.fit_intercept:
             b += v[:, -1]
         W = W.astype(np.float32).astype(np.float64)
-        found = Round(self.node.lent, row, tau * side, W, b)
+        found = Round(self.node.lent, row, tau * side, W, b, side * np.inf)
         ends.keep(found)
         return found
 

@@ -145,10 +145,10 @@ def search_rows(
     if program.ball is not None and not eta > 0.0:
         return None
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
+    search.limit = most = math.inf if exact is True else EFFORT
     try:
         search.start()
         if exact and search.started and isinstance(program.loss, Truncated):
-            most = math.inf if exact is True else EFFORT
 
             def enough() -> bool:
                 if search.nodes >= node_limit or search.work > most:
