@@ -47,9 +47,9 @@ def rows_bound(program, record, level, duals):
     etas, middles = array("etas", "<f8", lents), array("middles", "<f8", lents)
     lends = [Lent(*some) for some in zip(theta, shares, etas, middles)]
     bounds = RowBounds(reduced, eta)
-    spans = None
+    known = Spans(bounds, cuts, outer, level)
     if "spans" in record:
-        spans = Spans(bounds, record["spans"], lends, outer, level)
+        known.read(record["spans"], lends)
         ceiling = min(ceiling, level)
     states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}
     scopes, lower = {scope[i] for i in range(size) if split[i] is None}, ceiling
@@ -64,9 +64,8 @@ def rows_bound(program, record, level, duals):
             need(p >= 0 and 0 <= lent[p] < lents, "a leaf has no bound")
             need(all(0 <= j < count for j in support[p]), "a tree names a feature it has not")
             w = {j: Q(x) for j, x in zip(support[p], values[p])}
-            known = bounds.node(at, cuts, outer)
-            known = known if spans is None else spans.within(known)
-            lower = min(lower, max(bounds.bound(known, w, Q(intercept[p]), lends[lent[p]]), 0))
+            found = bounds.bound(known.node(at), w, Q(intercept[p]), lends[lent[p]])
+            lower = min(lower, max(found, 0))
             continue
         j = switch[split[node]]
         need(0 <= j < len(state) and state[j] == 0, "a node is split on what is decided already")

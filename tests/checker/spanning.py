@@ -19,14 +19,12 @@ from sparsebounds.bounds import objective_up
 from sparsebounds.bounds.row_loss import RowLoss
 from sparsebounds.certificates import Certificate
 from sparsebounds.certificates.codec import _checksum, encode
+from sparsebounds.certificates.row_codec import ROWS, SPANS
 from sparsebounds.certificates.row_tree import RowTree
-from sparsebounds.certificates.tree_codec import ROWS
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 
 TILTS = np.array([-1.5, -0.5, 0.5, 1.5])
-SPANS = {"range": "<f8", "lent": "<i4", "counts": "<i4", "row": "<i4"}
-SPANS |= {"tilt": "<f8", "end": "<f8", "intercept": "<f8", "values": "<f4"}
 
 
 def packed(values: Any, kind: str) -> str:
@@ -129,15 +127,20 @@ class Rounds:
         self.data, self.stored = data_of(program), json.loads(encode(certificate))
         self.level = float(certificate.upper * (1.0 + more))
         own = checker.posed(self.stored, self.data)
-        self.outer = boxed(own, Fraction(self.level), []).range if own.intercept else (0, 0)
-        aside = self.c * own.intercept * rng.uniform(0.5, 2.0, size=2)
-        center = np.full(2, self.b) if near else np.array(self.outer, dtype=float)
-        self.b_range = center + aside * [-1.0, 1.0]
+        outer = boxed(own, Fraction(self.level), []).range if own.intercept else (0, 0)
+        aside = self.c * rng.uniform(0.5, 2.0, size=2)
+        self.cuts = [self.b - aside[0], self.b + aside[1]] if near and own.intercept else []
         self.bounds = RowBounds(own, Fraction(self.eta))
         self.lends: list[Any] = []
         self.ends: list[list[tuple[int, float, float, float, Any]]] = []
-        self.spans = Spans(self.bounds, self.record(), [], self.outer, Fraction(self.level))
-        self.start = float(self.spans.low), float(self.spans.high)
+        cuts, switches = list(map(Fraction, self.cuts)), program.m + 2 * program.n
+        self.spans = Spans(self.bounds, cuts, outer, Fraction(self.level))
+        self.state = [*own.state, *[0] * (2 * program.n), *[1, -1][: len(cuts)]]
+        self.scope = [switches + 1, -switches - 2][: len(cuts)]
+        nothing = [(-np.inf, np.inf)] * (program.n + 1)
+        decided = {abs(x) - 1: int(np.sign(x)) for x in self.scope}
+        self.spans.parts.append((decided, nothing[1:], nothing[0]))
+        self.start = self.b_known
         ones = np.ones((program.n, int(program.fit_intercept)))
         self.A = np.hstack((program.matrix.columns(np.arange(program.m)), ones))
         self.target = program.y if program.offset is None else program.y - program.offset
@@ -148,22 +151,21 @@ class Rounds:
     def known(self) -> tuple[Any, Any]:
         """The spans as floats."""
         one = 1 << self.bounds.rows.bits
-        low, high = zip(*self.spans.spans, strict=True)
+        low, high = zip(*self.spans.parts[-1][1], strict=True)
         return np.array([x / one for x in low]), np.array([x / one for x in high])
 
     @property
     def b_known(self) -> tuple[float, float]:
-        return float(self.spans.low), float(self.spans.high)
+        node = self.spans.node(self.state)
+        return float(node.low), float(node.high)
 
     def add(self) -> None:
         """One more round; what its ends claim is a little beyond what their points prove."""
-        from row_bounds import Lent, Node
+        from row_bounds import Lent
 
         theta, shares, eta = self._lent()
         lent = Lent(theta.tolist(), shares.tolist(), eta, 0.5 * sum(self.b_known))
-        state, spans = self.bounds.program.state, self.spans
-        node = Node(self.bounds.program, state, spans.spans, spans.low, spans.high)
-        ends = []
+        node, ends = self.spans.node(self.state), []
         for i, tau, b, w in self._points(theta, eta, 0.5 * sum(self.b_known)):
             at = {j: Fraction(x) for j, x in enumerate(w.tolist()) if x}
             phi = self.bounds.bound(node, at, Fraction(b), lent, i, Fraction(tau))
@@ -171,7 +173,7 @@ class Rounds:
                 end = (self.level - float(phi)) / tau - np.append(self.target, 0.0)[i]
                 end += np.sign(tau) * 1e-9 * (abs(end) + self.c)
                 ends.append((i, tau, float(end), b, w.tolist()))
-        self.spans.cut(lent, ends)
+        self.spans.cut(self.state, lent, ends)
         self.lends.append((theta, shares, eta, float(lent.middle)))
         self.ends.append(ends)
 
@@ -180,9 +182,10 @@ class Rounds:
         ends = [end for some in self.ends for end in some]
         names = "row", "tilt", "end", "intercept", "values"
         arrays = dict(zip(names, zip(*ends, strict=True) if ends else [()] * 5, strict=True))
-        arrays |= {"range": self.b_range, "lent": range(len(self.ends))}
+        arrays |= {"scope_counts": [len(self.scope)], "scope": self.scope}
+        arrays |= {"part_rounds": [len(self.ends)], "lent": range(len(self.ends))}
         arrays |= {"counts": [len(some) for some in self.ends]}
-        sizes = {"rounds": len(self.ends), "ends": len(ends)}
+        sizes = {"parts": 1, "rounds": len(self.ends), "ends": len(ends)}
         return sizes | {name: packed(value, SPANS[name]) for name, value in arrays.items()}
 
     def document(self) -> dict[str, Any]:
@@ -191,7 +194,8 @@ class Rounds:
         lent = dict(zip(names, zip(*self.lends, strict=True), strict=True))
         lent |= {"lent": [len(self.lends) - 1]}
         document["rows"] |= {name: packed(lent[name], ROWS[name]) for name in lent}
-        document["rows"] |= {"lent_count": len(self.lends), "spans": self.record()}
+        document["rows"] |= {"lent_count": len(self.lends), "cut_count": len(self.cuts)}
+        document["rows"] |= {"cuts": packed(self.cuts, "<f8"), "spans": self.record()}
         document["upper"] = self.level
         return document | {"sha256": _checksum(document)}
 
