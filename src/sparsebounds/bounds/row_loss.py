@@ -1,12 +1,12 @@
 """The truncated loss at a node of a search: what is known of rows, and a loss below theirs.
 
 A row costs min(r^2, c^2)/2, r = z - y its residual, which lies in [low, high]: a node decides
-whether r <= c or r >= c, and r >= -c or r <= -c, and spans (`bounds.row_spans`) are narrower. Within
-[-c, c] the row is an inlier and costs r^2/2, beyond it an outlier, c^2/2. A row in doubt costs at
-least psi(r): the largest function below the loss on [low, high] that has no curvature below -kappa,
-kappa = theta/(1 - theta), for any share theta in [0, 1). With g(r) = min(r^2, c^2)/2 + kappa r^2/2
-psi is g** - kappa r^2/2. For r > 0 (and r < 0 likewise) it is r^2/2 up to `near`, c^2/2 from `far`
-on, and between them g** is a line. Without an end it touches g at both,
+whether r <= c or r >= c, and r >= -c or r <= -c, and spans (`bounds.row_spans`) are narrower.
+Within [-c, c] the row is an inlier and costs r^2/2, beyond it an outlier, c^2/2. A row in doubt
+costs at least psi(r): the largest function below the loss on [low, high] that has no curvature
+below -kappa, kappa = theta/(1 - theta), for any share theta in [0, 1). With g(r) = loss +
+kappa r^2/2 psi is g** - kappa r^2/2. For r > 0 (and r < 0 likewise) it is r^2/2 up to `near`, c^2/2
+from `far` on, and between them g** is a line. Without an end it touches g at both,
 
     near = c sqrt(theta),    far = c/sqrt(theta).
 

@@ -18,7 +18,8 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.bounds.many import States
 from sparsebounds.bounds.row_loss import Lent, Spans
-from sparsebounds.bounds.rows import RowBounds, Tilt
+from sparsebounds.bounds.row_tangents import Tilt
+from sparsebounds.bounds.rows import RowBounds
 
 AT_ONCE = 1 << 16
 """Residuals at a time: about as many as a cache holds."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -32,44 +31,12 @@ from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
 from sparsebounds.bounds.row_smooth import SmoothRowLoss
+from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, norms_up
 from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
 """The part of its ridge that a feature lends at most: where it is in."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tangent:
-    """Bounds at several points, but for what open features gain."""
-
-    total: Vector
-    size: Vector
-    grain: float
-    kept: States
-    """The states of the features left."""
-
-    gains: Vector
-    """One row per point."""
-
-    def less(self, gain: Vector) -> Vector:
-        """The bounds, where they gain so much."""
-        size = self.size + np.abs(self.total) + np.abs(gain)
-        return self.total - gain - self.grain * size - TINY
-
-    def opened(self) -> Vector:
-        """What open features gain."""
-        return self.gains[:, self.kept == 0]
-
-
-@dataclass(frozen=True, eq=False)
-class Tilt:
-    """The objective less tau (x_i.w + b), one row i and one tau per point."""
-
-    row: Index
-    """n stands for the intercept alone."""
-
-    tau: Vector
 
 
 Outer: TypeAlias = tuple[tuple[float, float], float]
@@ -199,7 +166,7 @@ class RowBounds:
             return np.full(len(W), -np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(rows, state, W, b, lent, tilt)
-            return tangent.less(_best_sums_up(tangent.opened(), self.room(state)))
+            return tangent.less(best_sums_up(tangent.opened(), self.room(state)))
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
         """The open features, and bounds over the models of a node that have them."""
@@ -215,7 +182,7 @@ class RowBounds:
         with np.errstate(over="ignore", invalid="ignore"):
             tangent = self._tangent(rows, state, w[None], np.array([b]), lent)
             opened = tangent.opened()
-            others = _best_sums_up(opened, room - 1)
+            others = best_sums_up(opened, room - 1)
             found = tangent.less(up(others + opened[0]))
         return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
 
@@ -283,7 +250,7 @@ class RowBounds:
             pull[some] = self.rows[np.ix_(live, tilt.row[some])].T * tilt.tau[some, None]
             scores, terms = scores - pull, terms + np.abs(pull)
         root = np.sqrt(p)
-        apart = _norms_up(root * slip) + 2.0 * gamma(n + 32) * _norms_up(root * t)
+        apart = norms_up(root * slip) + 2.0 * gamma(n + 32) * norms_up(root * t)
         radius = self._lengths[live] * apart[:, None] * MORE
         radius = wider * (radius + 2.0**-48 * (np.abs(scores) + terms) + TINY)
         signed = np.where(program.positive[live], -scores, np.abs(scores))
@@ -340,9 +307,7 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(
-        self, rows: RowLoss | SmoothRowLoss, state: States, used: Mask, lent: Lent
-    ) -> bool:
+    def _proved(self, rows: RowLoss | SmoothRowLoss, state: States, used: Mask, lent: Lent) -> bool:
         """Whether H is proved convex at a node along the features left and those of its points.
 
         To know more of rows only adds curvature: one proof serves the nodes below it.
@@ -397,22 +362,3 @@ class RowBounds:
         np.einsum("ii->i", matrix)[:] -= self._wider * spare
         factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
-
-
-def _norms_up(x: Vector) -> Vector:
-    """Floats at least the norms of the rows of x."""
-    largest = np.max(np.abs(x), axis=1, initial=TINY)
-    squares = np.sum(np.square(x / largest[:, None]), axis=1)
-    norms: Vector = np.sqrt(squares) * largest * (1.0 + 4.0 * gamma(x.shape[1] + 8)) + TINY
-    return norms
-
-
-def _best_sums_up(gains: Vector, room: int) -> Vector:
-    """Floats at least the sums of the `room` largest positive gains in each row."""
-    count = gains.shape[1]
-    if room <= 0 or count == 0:
-        return np.zeros(len(gains))
-    if room < count:
-        gains = np.partition(gains, count - room, axis=1)[:, count - room :]
-    sums: Vector = np.sum(np.maximum(gains, 0.0), axis=1) * (1.0 + 4.0 * gamma(room + 8))
-    return sums

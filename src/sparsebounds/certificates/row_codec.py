@@ -139,9 +139,7 @@ def _decode_spans(
     made = []
     for number in range(rounds):
         part = slice(int(last[number] - counts[number]), int(last[number]))
-        made.append(
-            Round(nothing, row[part], tilt[part], values[part], intercept[part], end[part])
-        )
+        made.append(Round(nothing, row[part], tilt[part], values[part], intercept[part], end[part]))
     proofs, first = [], np.cumsum(own) - own
     for place, scope in enumerate(np.split(signed, np.cumsum(sizes)[:-1])):
         state: States = np.zeros(switches, dtype=np.int8)

@@ -112,4 +112,5 @@ class Narrowing:
         old, new = np.where(upper, high, low), round_.end
         decides = ((old > c) != (new > c)) | ((old > -c) != (new > -c))
         better = np.where(upper, new < old, new > old)
-        return np.isfinite(new) & better & (less | decides)
+        useful: Mask = np.isfinite(new) & better & (less | decides)
+        return useful

@@ -55,5 +55,7 @@ def agreed_rows(bounds: RowBounds, states: Sequence[States]) -> States:
     nothing = Lent.nothing(bounds.program.n, bounds.program.m)
     losses = [bounds.loss(state, nothing) for state in states]
     known = [loss.inlier * 1 - loss.outlier * 1 for loss in losses if isinstance(loss, RowLoss)]
-    agreed: States = np.where(np.all(np.equal(known, known[0]), axis=0), known[0], 0).astype(np.int8)
+    agreed: States = np.where(np.all(np.equal(known, known[0]), axis=0), known[0], 0).astype(
+        np.int8
+    )
     return agreed

@@ -26,9 +26,10 @@ from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrowing
-from sparsebounds.exact.row_order import agreed_rows, leading_features, obeys, promising_rows
+from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
 from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
+from sparsebounds.exact.row_ways import Ways
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
@@ -42,6 +43,9 @@ AGAIN = 20, 1e-6
 
 WORTH = 0.02
 """The part of its gap that narrower spans must close at a node, or they are not kept."""
+
+MORE = 0.05
+"""The part of the rows that must be decided in addition before narrower spans are sought again."""
 
 SPENT = 0.15
 """The part of the gap that the range of the intercept may cost."""
@@ -104,7 +108,8 @@ class RowSearch:
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
         self._stop: Callable[[], bool] = lambda: deadline.late() or self.work > self.limit
-        self._numbers, self._narrow_tried = itertools.count(), set[int]()
+        self._numbers = itertools.count()
+        self._narrow_tried, self._hopeless = set[int](), 0.0
 
     @property
     def incumbent(self) -> Model:
@@ -148,10 +153,9 @@ class RowSearch:
             self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
             if self.open:
                 self._divide()
-            if self.open:
-                self._narrow_hull()
         elif (root := self._bounded(state, w, b, ROOT)) is not None:
-            self._push(0, self._narrowed(root))
+            self._push(0, root)
+        self._narrow_open()
 
     def _divide(self) -> None:
         """Split the root into ranges of the intercept: a smaller one lends more.
@@ -176,7 +180,8 @@ class RowSearch:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
         if node.lower >= self.goal or not isinstance(self.program.loss, Truncated):
             return node
-        if len(self._features(node)) or self._stop():
+        decided = np.count_nonzero(~self.bounds.loss(node.state, node.lent).doubt)
+        if len(self._features(node)) or decided < self._hopeless or self._stop():
             return node
         before, self.nodes = self.bounds, self.nodes + 1
         narrowing = Narrowing(self.bounds, node, self.level, self._shared)
@@ -184,9 +189,9 @@ class RowSearch:
         self.work += narrowing.work
         gained = narrowing.node.lower - node.lower
         if gained <= WORTH * (self.goal - node.lower):
-            self.bounds = before
+            self.bounds, self._hopeless = before, decided + MORE * self.program.n
             return node
-        self.bounds = narrowing.bounds
+        self.bounds, self._hopeless = narrowing.bounds, 0.0
         self.record.parts.append((node.state, narrowing.rounds))
         return narrowing.node
 
@@ -195,22 +200,12 @@ class RowSearch:
         self.bounds = bounds
         return self._improved(node, AGAIN, again=True)
 
-    def _narrow_hull(self) -> None:
-        """Narrow spans of all models whose intercept is in an open range, or between two."""
-        switches = self.bounds.switches
-        low, high = zip(*(self.bounds.range(one[3].state) for one in self.open), strict=True)
-        state = self.open[0][3].state.copy()
-        cuts = switches.cuts
-        state[switches.cut(0) :] = 1 * (cuts <= min(low)) - 1 * (cuts >= max(high))
-        hull = self._bounded(state, self.incumbent.w, self.incumbent.b, ROOT)
-        if hull is None:
-            return
-        hull = self._narrowed(hull)
-        waiting, self.open = self.open, []
+    def _narrow_open(self) -> None:
+        """Narrow the spans of the open nodes, those of least bound first."""
+        waiting, self.open = sorted(self.open, key=lambda one: one[:2]), []
         for _, _, place, node in waiting:
-            inside = relaxed_node(self.bounds, node.state, hull.w, hull.b, hull.lent)
-            better = max(self._improved(node, OTHER, again=True), inside, key=lambda one: one.lower)
-            self._push(place, better)
+            self._narrow_tried.add(place)
+            self._push(place, self._narrowed(node))
 
     def run(
         self,
@@ -418,41 +413,13 @@ class RowSearch:
     def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
         """What may be decided at a node, about rows and about features, the best of each first."""
         rows, features = promising_rows(self.bounds, node), self._features(node)
-        ways = [partial(self._three_ways, node, row) for row in rows.tolist()]
-        return ways, [partial(self._two_ways, node, one) for one in features.tolist()]
+        ways = Ways(self.bounds, node, self.goal, self._spend)
+        by_row = [partial(ways.three, row) for row in rows.tolist()]
+        return by_row, [partial(ways.two, one) for one in features.tolist()]
+
+    def _spend(self, work: float) -> None:
+        self.work += work
 
     def _features(self, node: Node) -> Index:
         """The features to split a node by, the best first."""
         return leading_features(self.bounds, node)
-
-    def _two_ways(self, node: Node, switch: int, state: States) -> Choice | None:
-        if state[switch] != 0:
-            return None
-        ways = [self._way(node, state, {switch: side}) for side in (1, -1)]
-        return Choice((switch,), (1,), tuple(ways))
-
-    def _three_ways(self, node: Node, row: int, state: States) -> Choice | None:
-        above, below = self.bounds.switches.above(row), self.bounds.switches.below(row)
-        if state[above] > 0 or state[below] > 0:
-            return None
-        if state[above] < 0 or state[below] < 0:
-            return self._two_ways(node, below if state[above] < 0 else above, state)
-        asides = [self._way(node, state, {above: 1})]
-        asides.append(self._way(node, state, {above: -1, below: 1}))
-        rest = self._way(node, state, {above: -1, below: -1})
-        return Choice((above, below), (1, 1), (*asides, rest))
-
-    def _way(self, node: Node, state: States, sides: dict[int, int]) -> Node:
-        """A node one way on, at what is lent to the node itself."""
-        state = state.copy()
-        for switch, side in sides.items():
-            state[switch] = side
-        w = node.w
-        if np.any(w[state[: self.program.m] < 0]):
-            w = np.where(state[: self.program.m] < 0, 0.0, w)
-        elif obeys(self.bounds, node, state):
-            lower = self.bounds.bound(state, w, node.b, node.lent)
-            return Node(state, w, node.b, node.lent, lower, node.value)
-        found = relaxed_node(self.bounds, state, w, node.b, node.lent, self.goal)
-        self.work += found.work
-        return found

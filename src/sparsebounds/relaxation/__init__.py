@@ -19,17 +19,17 @@ from sparsebounds.relaxation.region import region_at as region_at
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.row_spans import Ends as Ends
+from sparsebounds.relaxation.row_spans import Reaching as Reaching
+from sparsebounds.relaxation.row_spans import wanted as wanted
 from sparsebounds.relaxation.rows import Effort as Effort
 from sparsebounds.relaxation.rows import Node as Node
 from sparsebounds.relaxation.rows import best_shares as best_shares
 from sparsebounds.relaxation.rows import node_penalty as node_penalty
-from sparsebounds.relaxation.row_spans import Ends as Ends
-from sparsebounds.relaxation.row_spans import Reaching as Reaching
-from sparsebounds.relaxation.row_spans import wanted as wanted
 from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
 from sparsebounds.relaxation.smooth import GramPart as GramPart
 from sparsebounds.relaxation.smooth import least_bend as least_bend
-from sparsebounds.relaxation.smooth import smooth_part as smooth_part
+from sparsebounds.relaxation.sparse_part import smooth_part as smooth_part
 from sparsebounds.relaxation.workspace import Workspace
 
 __all__ = [

@@ -10,11 +10,16 @@ that single precision will do, and nothing depends on how near the minima are.
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.bounds import Round, RowBounds, RowLoss
 from sparsebounds.relaxation.rows import Node, node_penalty
+
+Short: TypeAlias = Any
+"""Arrays in single precision."""
 
 FIRST, AGAIN = 7, 4
 """Newton steps for an end that is sought for the first time, and later."""
@@ -27,6 +32,9 @@ TRIES = 3
 
 AT_ONCE = 1 << 17
 """Residuals at a time: about as many as a cache holds."""
+
+SMALL = 1e-9
+"""Curvature that every coefficient has."""
 
 FEW = 60
 """Rows per coefficient that Newton's matrices are made of, at least: others are passed over."""
@@ -63,12 +71,15 @@ def wanted(bounds: RowBounds, node: Node) -> tuple[Index, Vector]:
 
 
 class Reaching:
-    """The relaxation of a node around its point, to be tilted."""
+    """The relaxation of a node around its point, to be tilted.
+
+    Residuals are in units of c, columns have mean square 1, and values are in units of c^2.
+    """
 
     def __init__(self, bounds: RowBounds, node: Node, level: float) -> None:
-        program, state = bounds.program, node.state
+        program, state, c = bounds.program, node.state, bounds.c
         self.bounds, self.node, self.n = bounds, node, program.n
-        self.gap = max(level - node.value, level - node.lower)
+        self.gap = max(level - node.value, level - node.lower) / c**2
         live = bounds.live(state)
         w, lends = node.w[live], node.lent.shares[live] * bounds.own[live]
         penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - lends)
@@ -78,15 +89,19 @@ class Reaching:
         bend, A, p = (lends + kept)[used], bounds.rows[self.used], program.F.p
         if program.fit_intercept:
             bend, A = np.append(bend, node.lent.eta), np.vstack((A, np.ones(self.n)))
-        own = np.square(A) @ p
-        self.bend = (bend + 1e-9 * np.max(own, initial=1e-300)).astype(np.float32)
-        low, high = bounds.ends(state)
-        parts = (part.astype(np.float32) for part in (low, high, node.lent.theta))
-        self.loss = RowLoss(bounds.c, *parts)
-        self.r = bounds.residuals(node.w, node.b).astype(np.float32)
+        size = np.sqrt(np.square(A) @ p)
+        self.unit = c / np.where(size > 0.0, size, 1.0)
+        """What a coefficient is in, per unit of its own."""
+
+        A, bend = A * (self.unit / c)[:, None], bend * np.square(self.unit / c)
+        self.bend = (bend + SMALL).astype(np.float32)
+        parts: list[Any] = [part / c for part in bounds.ends(state)]
+        self.parts = [part.astype(np.float32) for part in (*parts, node.lent.theta)]
+        self.loss = RowLoss(1.0, *self.parts)
+        self.r: Short = (bounds.residuals(node.w, node.b) / c).astype(np.float32)
         value, self.slope, curvature = self.loss.at(self.r)
         matrix = (A * (p * np.maximum(curvature, 0.0))) @ A.T
-        np.einsum("ii->i", matrix)[:] += bend + 1e-3 * own
+        np.einsum("ii->i", matrix)[:] += bend + 1e-3
         self.inverse = np.linalg.inv(matrix)
         self.A, self.weighted = A.astype(np.float32), (A * p).T.astype(np.float32)
         self.p, self.value = p.astype(np.float32), float(p @ value)
@@ -100,34 +115,34 @@ class Reaching:
         first, second = self.places
         pairs = (A[first][:, self.some] * A[second][:, self.some]) * (p[self.some] * skip)
         self.pairs = np.ascontiguousarray(pairs.T, dtype=np.float32)
-        loss = self.loss
-        parts = (part[self.some] for part in (loss.low, loss.high, self.node.lent.theta))
-        self.fewer = RowLoss(loss.c, *(part.astype(np.float32) for part in parts))
+        self.fewer = RowLoss(1.0, *(part[self.some] for part in self.parts))
 
+    @np.errstate(all="ignore")
     def found(self, row: Index, side: Vector, ends: Ends) -> Round:
         """Points for these ends, from where they were the last time."""
+        node, count, c = self.node, len(self.used), self.bounds.c
         at = np.where(side > 0.0, 0, 1), row
         X = self._directions(row) * side[:, None]
         start = X @ self.inverse
         cold = np.sqrt(2.0 * self.gap / np.maximum(np.einsum("ij,ij->i", start, X), 1e-300))
         known = ends.tau[at] > 0.0
-        tau = np.where(known, ends.tau[at], cold)
-        last = ends.W[at][:, self.used] - self.node.w[self.used]
+        tau = np.where(known, ends.tau[at] / c, cold)
+        last = ends.W[at][:, self.used] - node.w[self.used]
         if self.bounds.program.fit_intercept:
-            last = np.column_stack((last, ends.b[at] - self.node.b))
-        v = np.where(known[:, None], last, cold[:, None] * start).astype(np.float32)
-        X, count = X.astype(np.float32), FIRST - (FIRST - AGAIN) * int(known.all())
+            last = np.column_stack((last, ends.b[at] - node.b))
+        v = np.where(known[:, None], last / self.unit, cold[:, None] * start).astype(np.float32)
+        X, steps = X.astype(np.float32), AGAIN if known.all() else FIRST
         step = max(8, AT_ONCE // self.n)
         for first in range(0, len(row), step):
             some = slice(first, first + step)
-            tau[some], v[some] = self._minima(X[some], tau[some], v[some], count)
-        W = np.repeat(self.node.w[None], len(row), axis=0)
-        W[:, self.used] += v[:, : len(self.used)]
-        b = np.full(len(row), self.node.b)
-        if self.bounds.program.fit_intercept:
-            b += v[:, -1]
+            tau[some], v[some] = self._minima(X[some], tau[some], v[some], steps)
+        change = v * self.unit
+        W = np.repeat(node.w[None], len(row), axis=0)
+        W[:, self.used] += change[:, :count]
+        b = node.b + np.sum(change[:, count:], axis=1)
         W = W.astype(np.float32).astype(np.float64)
-        found = Round(self.node.lent, row, tau * side, W, b, side * np.inf)
+        sound = np.isfinite(tau) & (tau > 0.0) & np.all(np.isfinite(W), axis=1) & np.isfinite(b)
+        found = Round(node.lent, row, tau * side * c, W, b, side * np.inf).part(sound)
         ends.keep(found)
         return found
 
@@ -139,7 +154,7 @@ class Reaching:
             found[:, -1] = 1.0
         return found
 
-    def _minima(self, X: Vector, tau: Vector, v: Vector, steps: int) -> tuple[Vector, Vector]:
+    def _minima(self, X: Short, tau: Short, v: Short, steps: int) -> tuple[Short, Short]:
         """Newton's method with lengths of steps from the slopes at both ends."""
         moved = v @ self.A
         for step in range(steps):
@@ -164,19 +179,19 @@ class Reaching:
             v, moved = v + length[:, None] * move, moved + length[:, None] * change
         return tau, v
 
-    def _gradient(self, v: Vector, moved: Vector, X: Vector, tau: Vector) -> Vector:
+    def _gradient(self, v: Short, moved: Short, X: Short, tau: Short) -> Short:
         slope = self.loss.slope(self.r + moved)
         slope -= self.slope
-        found: Vector = slope @ self.weighted + v * self.bend - tau.astype(np.float32)[:, None] * X
+        found: Short = slope @ self.weighted + v * self.bend - tau.astype(np.float32)[:, None] * X
         return found
 
-    def _risen(self, v: Vector, moved: Vector) -> Vector:
+    def _risen(self, v: Short, moved: Short) -> Short:
         """How far the relaxation has risen at v."""
         value = self.loss.at(self.r + moved)[0]
-        risen: Vector = value @ self.p - self.value - moved @ (self.p * self.slope)
+        risen: Short = value @ self.p - self.value - moved @ (self.p * self.slope)
         return risen + 0.5 * np.square(v) @ self.bend
 
-    def _solved(self, moved: Vector, gradient: Vector) -> Vector:
+    def _solved(self, moved: Short, gradient: Short) -> Short:
         """H^-1 gradient, each with its own H."""
         curvature = self.fewer.at((self.r + moved)[:, self.some])[2]
         matrix = np.empty((len(moved), len(self.A), len(self.A)), dtype=np.float32)
@@ -184,7 +199,7 @@ class Reaching:
         matrix[:, first, second] = matrix[:, second, first] = curvature @ self.pairs
         np.einsum("eii->ei", matrix)[:] += self.bend
         try:
-            found: Vector = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
+            found: Short = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             found = gradient @ self.inverse.astype(np.float32)
         return found

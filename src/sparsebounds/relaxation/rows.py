@@ -134,7 +134,10 @@ def _charge(bounds: RowBounds, state: States, lent: Lent) -> float:
 
 def even_shares(bounds: RowBounds, state: States, lent: Lent) -> Vector | None:
     """The largest share that all rows in doubt may have; None where they may have none."""
-    loss, live = bounds.loss(state, replace(lent, theta=np.zeros(bounds.program.n))), bounds.live(state)
+    loss, live = (
+        bounds.loss(state, replace(lent, theta=np.zeros(bounds.program.n))),
+        bounds.live(state),
+    )
     base, _ = bounds.matrix(loss.least, lent, live)
     whole, _ = bounds.matrix(loss.least - loss.doubt, lent, live)
     if not loss.doubt.any() or not len(base):

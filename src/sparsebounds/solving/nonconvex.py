@@ -59,6 +59,9 @@ SHARE = 0.4
 HOPELESS = 0.1
 """The part of its effort after which a search ends that proves no more than the envelope."""
 
+ROW_EFFORT = 2.0 * EFFORT
+"""Operations that exact="auto" and exact=False spend on bounds over rows, about."""
+
 MOST_WORK = 2e9
 """Products that the curvature of a node and its factor may take: no bound of rows beyond them."""
 
@@ -145,7 +148,7 @@ def search_rows(
     if program.ball is not None and not eta > 0.0:
         return None
     search = RowSearch(program, model, tol, eta, found.duals, deadline)
-    search.limit = most = math.inf if exact is True else EFFORT
+    search.limit = most = math.inf if exact is True else ROW_EFFORT
     try:
         search.start()
         if exact and search.started and isinstance(program.loss, Truncated):
