@@ -31,34 +31,6 @@ TREE = {
     "fixed_counts": "<i4",
     "fixed": "<i4",
 }
-ROWS = {
-    "kept": "<i8",
-    "cuts": "<f8",
-    "eta": "<f8",
-    "parent": "<i8",
-    "switch": "<i4",
-    "points": "<i4",
-    "scope": "<i4",
-    "counts": "<i4",
-    "support": "<i4",
-    "values": "<f8",
-    "intercept": "<f8",
-    "lent": "<i4",
-    "theta": "<f4",
-    "shares": "<f4",
-    "etas": "<f8",
-    "middles": "<f8",
-}
-SPANS = {
-    "range": "<f8",
-    "lent": "<i4",
-    "counts": "<i4",
-    "row": "<i4",
-    "tilt": "<f8",
-    "end": "<f8",
-    "intercept": "<f8",
-    "values": "<f4",
-}
 
 
 def pack(values: Any) -> str:
@@ -247,7 +219,8 @@ def _split(document: Document) -> Document:
 
 KINDS = (
     "plain", "features", "cardinalities", "ball", "classes", "prices", "tree", "shifted",
-    "logistic tree", "boxes", "rows", "rows and intercept", "margins", "far", "long columns", "wide",
+    "logistic tree", "boxes", "rows", "rows and intercept", "margins", "far", "long columns",
+    "wide",
 )  # fmt: skip
 
 GROUPED = ("group leaves", "group tree", "group classes", "group prices")

@@ -7,17 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 from tests.hostile.draw import chance, pick
-from tests.hostile.forge import (
-    ROWS,
-    SPANS,
-    TREE,
-    Document,
-    Genuine,
-    pack,
-    squeeze,
-    unpack,
-    unsqueeze,
-)
+from tests.hostile.forge import TREE, Document, Genuine, pack, squeeze, unpack, unsqueeze
+
+from sparsebounds.certificates.row_codec import ROWS, SPANS
 
 Rng = np.random.Generator
 
