@@ -122,7 +122,7 @@ def test_files_with_forged_minorants(certificate: Certificate, forge: Any) -> No
     import json
 
     from sparsebounds.certificates.codec import encode
-    from sparsebounds.certificates.tree_codec import MINORANT, _flat, _texts
+    from sparsebounds.certificates.tree_codec import MINORANT, _flat, texts
 
     document, minorant = json.loads(encode(certificate)), minorant_of(certificate)
     for name, value, reason in (
@@ -136,7 +136,7 @@ def test_files_with_forged_minorants(certificate: Certificate, forge: Any) -> No
     ):
         flat = {key: np.array(array) for key, array in _flat(minorant).items()}
         flat[name].flat[-1] = value
-        tree = document["tree"] | {"minorant": _texts(flat, MINORANT)}
+        tree = document["tree"] | {"minorant": texts(flat, MINORANT)}
         with pytest.raises(ValueError, match=reason):
             forge(document | {"tree": tree})
     for name in MINORANT:

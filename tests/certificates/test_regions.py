@@ -17,7 +17,7 @@ import sparsebounds as sb
 from sparsebounds.bounds import Region
 from sparsebounds.certificates import Certificate, tree_arrays, tree_from
 from sparsebounds.certificates.codec import encode
-from sparsebounds.certificates.tree_codec import REGION, _texts
+from sparsebounds.certificates.tree_codec import REGION, texts
 from sparsebounds.testing import brute_force
 
 N, M = 70, 7
@@ -183,7 +183,7 @@ def test_files_with_forged_regions(proved: Proved, forge: Any) -> None:
         values = {key: np.atleast_1d(value).copy() for key, value in vars(proved.region).items()}
         values[name][-1] = math.nan
         with pytest.raises(ValueError, match=f"{name} must be finite"):
-            forge(with_region(_texts(values, REGION)))
+            forge(with_region(texts(values, REGION)))
         without = {key: text for key, text in minorant["region"].items() if key != name}
         with pytest.raises(ValueError, match=name):
             forge(with_region(without))

@@ -150,7 +150,7 @@ def test_limits_leave_a_proof(limit: dict[str, Any]) -> None:
     solution = sb.solve(X, y, **HARD, **limit)
     assert 0.0 < solution.lower <= solution.upper
     assert solution.certificate.verify(X, y).ok
-    assert solution.stats.seconds < 5.0
+    assert "time_limit" not in limit or solution.stats.seconds < 5.0
 
 
 def test_control_c_leaves_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:

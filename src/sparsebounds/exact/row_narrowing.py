@@ -33,6 +33,13 @@ EACH = 600.0
 """Operations that could be done in the time that one residual takes besides its products."""
 
 
+WORTH = 0.02
+"""The part of its gap that narrower spans must close at a node, or they are not kept."""
+
+MORE = 0.05
+"""The part of the rows that must be decided in addition before narrower spans are sought again."""
+
+
 @dataclass(eq=False)
 class Narrowing:
     """The spans of a node, with the rounds that prove them."""
@@ -114,3 +121,32 @@ class Narrowing:
         better = np.where(upper, new < old, new > old)
         useful: Mask = np.isfinite(new) & better & (less | decides)
         return useful
+
+
+class Narrower:
+    """Narrows spans of one node after the other, while there is hope."""
+
+    def __init__(self) -> None:
+        self._hopeless = 0.0
+        """Nodes with fewer rows decided are not tried."""
+
+    def of(
+        self,
+        bounds: RowBounds,
+        node: Node,
+        level: float,
+        goal: float,
+        better: Callable[[RowBounds, Node], Node],
+        stop: Callable[[], bool],
+    ) -> Narrowing:
+        """A node with spans that raise its bound, or as it is."""
+        found = Narrowing(bounds, node, level, better)
+        decided = np.count_nonzero(~bounds.loss(node.state, node.lent).doubt)
+        if decided < self._hopeless:
+            return found
+        found.run(goal, stop)
+        self._hopeless = 0.0
+        if found.node.lower - node.lower <= WORTH * (goal - node.lower):
+            self._hopeless = decided + MORE * bounds.program.n
+            found.bounds, found.node, found.rounds = bounds, node, []
+        return found

@@ -18,6 +18,9 @@ NARROW = 0.25
 PART = 16.0
 """What a wider range lends, over the square of how much wider it is."""
 
+SPENT = 0.15
+"""The part of the gap that the range of the intercept may cost."""
+
 LESS = 1e-6
 """Room for rounding to the digits that are stored."""
 
@@ -53,6 +56,14 @@ def half_range(bounds: RowBounds, state: States) -> float:
     """Half the width of a node's range."""
     low, high = bounds.range(state)
     return 0.5 * (high - low)
+
+
+def most_lent(bounds: RowBounds, state: States, gap: float) -> float:
+    """The curvature that a node's range may lend for a part of a gap."""
+    half = half_range(bounds, state)
+    if not bounds.program.fit_intercept or not half > 0.0:
+        return 0.0
+    return min(2.0 * SPENT * gap / half**2, 1.0)
 
 
 def moved(bounds: RowBounds, inner: Node, state: States) -> Node:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebounds.bounds import RowBounds, States
 from sparsebounds.exact.row_order import obeys
-from sparsebounds.exact.row_record import Choice
+from sparsebounds.exact.row_record import Choice, part_of
 from sparsebounds.relaxation import Node, relaxed_node
 
 
@@ -55,3 +55,17 @@ class Ways:
         found = relaxed_node(bounds, state, w, node.b, node.lent, self.goal)
         self.spend(found.work)
         return found
+
+
+def without_weak(bounds: RowBounds, node: Node, goal: float) -> tuple[States, list[Choice]]:
+    """Features that a node's own point proves out: the state without them, and the choices."""
+    features, lower = bounds.forced(node.state, node.w, node.b, node.lent)
+    state, decided = node.state, []
+    for feature in features[(lower >= goal) & (node.w[features] == 0.0)].tolist():
+        inside, outside = state.copy(), state.copy()
+        inside[feature], outside[feature] = 1, -1
+        bound = float(lower[features == feature][0])
+        aside = Node(inside, node.w, node.b, node.lent, bound, node.value)
+        decided.append(Choice((feature,), (1,), (aside, part_of(node, outside))))
+        state = outside
+    return state, decided

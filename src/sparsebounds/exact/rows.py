@@ -25,11 +25,11 @@ from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, object
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_models import RowModels
-from sparsebounds.exact.row_narrowing import Narrowing
+from sparsebounds.exact.row_narrowing import Narrower
 from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
-from sparsebounds.exact.row_ranges import half_range, moved, range_cuts, ranges
+from sparsebounds.exact.row_ranges import most_lent, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
-from sparsebounds.exact.row_ways import Ways
+from sparsebounds.exact.row_ways import Ways, without_weak
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
@@ -40,15 +40,6 @@ ROOT, OTHER = (60, 1e-9), (12, 1e-5)
 
 AGAIN = 20, 1e-6
 """The same between sweeps that narrow spans."""
-
-WORTH = 0.02
-"""The part of its gap that narrower spans must close at a node, or they are not kept."""
-
-MORE = 0.05
-"""The part of the rows that must be decided in addition before narrower spans are sought again."""
-
-SPENT = 0.15
-"""The part of the gap that the range of the intercept may cost."""
 
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
@@ -109,7 +100,7 @@ class RowSearch:
 
         self._stop: Callable[[], bool] = lambda: deadline.late() or self.work > self.limit
         self._numbers = itertools.count()
-        self._narrow_tried, self._hopeless = set[int](), 0.0
+        self._tried, self._narrower = set[int](), Narrower()
 
     @property
     def incumbent(self) -> Model:
@@ -178,33 +169,27 @@ class RowSearch:
 
     def _narrowed(self, node: Node) -> Node:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
-        if node.lower >= self.goal or not isinstance(self.program.loss, Truncated):
+        convex = node.lower >= self.goal or not isinstance(self.program.loss, Truncated)
+        if convex or len(self._features(node)) or self._stop():
             return node
-        decided = np.count_nonzero(~self.bounds.loss(node.state, node.lent).doubt)
-        if len(self._features(node)) or decided < self._hopeless or self._stop():
-            return node
-        before, self.nodes = self.bounds, self.nodes + 1
-        narrowing = Narrowing(self.bounds, node, self.level, self._shared)
-        narrowing.run(self.goal, self._stop)
-        self.work += narrowing.work
-        gained = narrowing.node.lower - node.lower
-        if gained <= WORTH * (self.goal - node.lower):
-            self.bounds, self._hopeless = before, decided + MORE * self.program.n
-            return node
-        self.bounds, self._hopeless = narrowing.bounds, 0.0
-        self.record.parts.append((node.state, narrowing.rounds))
-        return narrowing.node
 
-    def _shared(self, bounds: RowBounds, node: Node) -> Node:
-        """A node at better shares, where more is known."""
-        self.bounds = bounds
-        return self._improved(node, AGAIN, again=True)
+        def better(bounds: RowBounds, node: Node) -> Node:
+            self.bounds = bounds
+            return self._improved(node, AGAIN, again=True)
+
+        before = self.bounds
+        found = self._narrower.of(before, node, self.level, self.goal, better, self._stop)
+        self.nodes, self.work = self.nodes + 1, self.work + found.work
+        self.bounds = found.bounds
+        if found.rounds:
+            self.record.parts.append((node.state, found.rounds))
+        return found.node
 
     def _narrow_open(self) -> None:
         """Narrow the spans of the open nodes, those of least bound first."""
         waiting, self.open = sorted(self.open, key=lambda one: one[:2]), []
         for _, _, place, node in waiting:
-            self._narrow_tried.add(place)
+            self._tried.add(place)
             self._push(place, self._narrowed(node))
 
     def run(
@@ -250,8 +235,9 @@ class RowSearch:
 
     def progress(self) -> Any:
         """Where the search stands."""
-        upper, seconds = self.incumbent.value, self.deadline.seconds
-        return SearchProgress(self.nodes, len(self.open), upper, min(self.lower, upper), seconds)
+        upper = self.incumbent.value
+        sides = upper, min(self.lower, upper)
+        return SearchProgress(self.nodes, len(self.open), *sides, self.deadline.seconds)
 
     def tree(self) -> RowTree:
         """The proof as it stands."""
@@ -268,11 +254,9 @@ class RowSearch:
         self, state: States, w: Vector, b: float, effort: Effort, goal: float | None = None
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
-        half, eta = half_range(self.bounds, state), 0.0
-        if self.program.fit_intercept and half > 0.0:
-            upper = self.incumbent.value
-            gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
-            eta = min(2.0 * SPENT * gap / half**2, 1.0)
+        upper = self.incumbent.value
+        gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
+        eta = most_lent(self.bounds, state, gap)
         self.nodes += 1
         goal, stop = self.beyond if goal is None else goal, self._stop
         found = best_shares(self.bounds, state, w, b, eta, effort, goal=goal, stop=stop)
@@ -302,14 +286,17 @@ class RowSearch:
         anything was decided.
         """
         _, _, place, node = self.open[0]
-        if place not in self._narrow_tried:
-            self._narrow_tried.add(place)
+        if place not in self._tried:
+            self._tried.add(place)
             better = self._narrowed(node)
             if better is not node:
                 heapq.heappop(self.open)
                 self._push(place, better)
                 return True
-        state, decided = self._without_weak(node) if everything else (node.state, [])
+        state: States = node.state
+        decided: list[Choice] = []
+        if everything:
+            state, decided = without_weak(self.bounds, node, self.goal)
         if self._closes(node):
             heapq.heappop(self.open)
             self._close(place, node)
@@ -378,19 +365,6 @@ class RowSearch:
         better = {id(way): self._improved(way) for way in alive[1:]}
         return replace(choice, ways=tuple(better.get(id(way), way) for way in choice.ways))
 
-    def _without_weak(self, node: Node) -> tuple[States, list[Choice]]:
-        """Features that a node's own point proves out."""
-        features, lower = self.bounds.forced(node.state, node.w, node.b, node.lent)
-        state, decided = node.state, []
-        for feature in features[(lower >= self.goal) & (node.w[features] == 0.0)].tolist():
-            inside, outside = state.copy(), state.copy()
-            inside[feature], outside[feature] = 1, -1
-            bound = float(lower[features == feature][0])
-            aside = Node(inside, node.w, node.b, node.lent, bound, node.value)
-            decided.append(Choice((feature,), (1,), (aside, part_of(node, outside))))
-            state = outside
-        return state, decided
-
     def _improved(
         self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
     ) -> Node:
@@ -413,12 +387,13 @@ class RowSearch:
     def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
         """What may be decided at a node, about rows and about features, the best of each first."""
         rows, features = promising_rows(self.bounds, node), self._features(node)
-        ways = Ways(self.bounds, node, self.goal, self._spend)
+
+        def spend(work: float) -> None:
+            self.work += work
+
+        ways = Ways(self.bounds, node, self.goal, spend)
         by_row = [partial(ways.three, row) for row in rows.tolist()]
         return by_row, [partial(ways.two, one) for one in features.tolist()]
-
-    def _spend(self, work: float) -> None:
-        self.work += work
 
     def _features(self, node: Node) -> Index:
         """The features to split a node by, the best first."""
