@@ -170,7 +170,7 @@ class RowLoss:
         self.least = np.where(self.doubt, -self.kappa, self.inlier * 1.0)
         """The least curvature of each row."""
 
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             self._right, self._left = self._side(low, high), self._side(-high, -low)
         # A row that begins on a line has that slope alone, until it is flat.
         right, left = self._right, self._left
