@@ -87,7 +87,7 @@ class RowSearch:
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
-        self.level, self.limit = level, math.inf
+        self.highest, self.limit = level, math.inf
         """Models up to this objective are searched; operations that the root's bound may take."""
 
         self.record, self.nodes, self.work = Record(), 0, 0.0
@@ -178,7 +178,7 @@ class RowSearch:
             return self._improved(node, AGAIN, again=True)
 
         before = self.bounds
-        found = self._narrower.of(before, node, self.level, self.goal, better, self._stop)
+        found = self._narrower.of(before, node, self.highest, self.goal, better, self._stop)
         self.nodes, self.work = self.nodes + 1, self.work + found.work
         self.bounds = found.bounds
         if found.rounds:
