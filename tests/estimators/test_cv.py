@@ -15,6 +15,7 @@ import threadpoolctl
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,6 +25,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
 from sparsebounds.estimators import FACTORS
 from sparsebounds.estimators._criteria import check_scores, chosen
+from sparsebounds.models.lockstep import Lockstep, State
 from sparsebounds.paths import walk
 
 SAMPLE = make_correlated(90, 15, 0.5, nonzeros=4, snr=10.0, random_state=3)
@@ -251,9 +253,41 @@ def test_ctrl_c_ends_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         step(self, value)
 
-    monkeypatch.setattr(walk.Walk, "step", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        sb.SparseRegressorCV(range(6), ridges=[0.1], cv=3).fit(data.X, data.y)
+    def stopped(self: Lockstep, state: State) -> None:
+        raise KeyboardInterrupt
+
+    model = sb.SparseRegressorCV(range(6), ridges=[0.1], cv=3)
+    with monkeypatch.context() as patched:
+        patched.setattr(Lockstep, "improve", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(data.X, data.y)
+    with monkeypatch.context() as patched:
+        patched.setattr(walk.Walk, "step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            clone(model).set_params(criterion="bic").fit(data.X, data.y)
+        model.fit(data.X, data.y)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.path_
+    assert len(model.path_) == 6
+
+
+def test_the_path_is_made_once_and_from_the_data() -> None:
+    model = sb.SparseClassifierCV(range(4), cv=3).fit(X, CLASSES)
+    copy = pickle.loads(pickle.dumps(model))
+    with pytest.raises(InputError, match="read path_ before the model is pickled"):
+        _ = copy.path_
+    path = model.path_
+    assert model.path_ is path
+    assert path.at(model.best_k_).certificate is model.certificate_
+    assert np.array_equal(path.at(model.best_k_).coef, model.coef_[0])
+    assert all(verdict.ok for verdict in path.verify(X, CLASSES))
+    assert np.all(np.diff(path.upper) <= 0)
+    again = pickle.loads(pickle.dumps(model)).path_
+    assert again.upper.tolist() == path.upper.tolist()
+    # Another fit has another path.
+    assert model.fit(X[:60], CLASSES[:60]).path_.null != path.null
+    with pytest.raises(NotFittedError):
+        _ = sb.SparseRegressorCV().path_
 
 
 def test_candidates_without_a_score_are_said() -> None:

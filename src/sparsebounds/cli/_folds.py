@@ -26,8 +26,14 @@ class Folds:
 
     parameters: Parameters
     tried: Tried
-    path: Path | None
-    """All training rows at the chosen ridge; None where there is one per class."""
+    search: Any
+    """The estimator that chose."""
+
+    @property
+    def path(self) -> Path | None:
+        """All training rows at the chosen ridge; None where there is one per class."""
+        found = self.search.path_
+        return None if isinstance(found, list) else found
 
 
 @dataclass
@@ -135,7 +141,7 @@ def chosen_by_folds(
         [words, *ends(best, found.cv_results_, int(np.count_nonzero(program.free)), "--")]
     )
     chosen = Tried(words, found.cv_results_, scoring.axis, best)
-    return Folds(parameters.changed(**best), chosen, None if labels else found.path_)
+    return Folds(parameters.changed(**best), chosen, found)
 
 
 def _coded(table: Rows, labels: list[Any]) -> Vector:

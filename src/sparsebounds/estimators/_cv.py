@@ -1,16 +1,16 @@
 """What the estimators that choose k, l0 and ridge themselves share.
 
 Models along the grid for each fold and ridge, each from the last one and without proofs
-(`models.Ladder`), in parallel processes; or, for an information criterion, one path on all rows for
-each ridge. The path on all rows with the chosen ridge is kept: its point is the model. Where there
-is one ridge only, it is made beside the folds.
+(`models.Ladder`), in parallel; or, for an information criterion, one path on all rows for
+each ridge. The problem that is chosen is then solved. The path on all rows with its ridge takes
+longer than that, and is made when it is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Vector, to_numpy
@@ -39,9 +40,10 @@ from sparsebounds.estimators._lockstep import Split, parts_of, step_models, step
 from sparsebounds.estimators._scores import scored
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder, Unsettled
-from sparsebounds.paths import Path, PathPoint, budgets, path_at, plain_path, prices, solution_at
+from sparsebounds.paths import Path, budgets, plain_path, prices, through
 from sparsebounds.program import Program
 from sparsebounds.report import Tried
+from sparsebounds.solving import Solution, solve_program
 
 OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
 """Options of a path that are not a problem's."""
@@ -51,6 +53,9 @@ MOST_FEATURES = 20
 
 FACTORS = (0.03, 0.3, 3.0)
 """ridges="auto": the ridge of the rule times these, where folds choose."""
+
+EFFORT = 0.25
+"""The part of its work that exact="auto" takes after a choice: about as long as the folds."""
 
 
 @parameters
@@ -69,6 +74,9 @@ class SparseCV(LinearEstimator):
 
     _watch = cast(Any, None)
     """Called with (points done, points) of a fold, if it is set: for progress in one process."""
+
+    _paths = cast("list[Path] | None", None)
+    """Those on all rows at the chosen ridge, once they are made."""
 
     @one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -91,15 +99,29 @@ class SparseCV(LinearEstimator):
         self._find_groups(X)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
         coded, weights = self._coded(y, weights)
-        paths, points = self._search(X, y, weights, loss, coded, groups)
-        self.path_ = one_or_all(paths)
-        self._keep(points)
-        given = {**self._problem(loss), "ridge": self.ridge_, "sample_weight": weights}
-        given["time_limit"] = self.time_limit
-        sides = zip(self._labelled(coded), points, strict=True)
-        self._keep_solutions([solution_at(X, t, point, **given) for t, point in sides])
-        self.n_iter_ = sum(found.newton_steps for found in paths)
+        found = self._search(X, y, weights, loss, coded, groups)
+        self._keep(found)
+        self._keep_solutions(found)
+        self.n_iter_ = sum(solution.stats.newton_steps for solution in found)
         return self
+
+    @property
+    def path_(self) -> Any:
+        """The path on all rows at the chosen ridge, or one per class."""
+        check_is_fitted(self)
+        if self._paths is None:
+            self._paths = [self._path(solution) for solution in all_of(self.solution_)]
+        return one_or_all(self._paths)
+
+    def _path(self, solution: Solution) -> Path:
+        """The path that a solution is a point of."""
+        if solution.program is None:
+            raise InputError(
+                "path_ is made of the data when it is first read, and a pickled model does not "
+                "hold them; read path_ before the model is pickled."
+            )
+        found = plain_path(solution.program, self._grid, self.tol, self.time_limit)
+        return through(whole(found), solution.program, solution)
 
     def _evidence(self, at: int) -> dict[str, Any]:
         shown: dict[str, Any] = {"path": all_of(self.path_)[at]}
@@ -122,15 +144,13 @@ class SparseCV(LinearEstimator):
 
     def _search(
         self, X: Any, y: Any, weights: Vector, loss: Loss, coded: Sequence[Vector], groups: Any
-    ) -> tuple[list[Path], list[PathPoint]]:
-        """The paths on all rows at the chosen ridge, one per problem, and their chosen points.
-
-        `coded` are the responses of the problems.
-        """
+    ) -> list[Solution]:
+        """The solutions at the chosen point, one per problem; `coded` are the responses."""
         check_choice(self.criterion, self.rule, loss)
         if self.criterion == "cv" and stays(X):
             some_rows(X, np.arange(1))  # says now what folds would say later
         options = self._options(loss)
+        self._paths = None
         ruled = posed(X, coded[0], weights, "auto" if self.ball is None else None, options)
         if options["ks"] is None and options["l0s"] is None:
             options["ks"] = list(range(min(MOST_FEATURES, ruled.units) + 1))
@@ -148,14 +168,9 @@ class SparseCV(LinearEstimator):
                 size = len(ridges) * len(coded) * max(X.shape[0], X.shape[1] ** 2)
                 program, parts = ruled, parts_of(splits, size, self.n_jobs)
             work = [delayed(fold_scores)(program, *given, one, ridges, options) for one in parts]
-            if len(ridges) == 1:
-                work.insert(0, delayed(full_paths)(X, coded, weights, ridges[0], options))
-            done = Parallel(n_jobs=self.n_jobs)(work)
-            paths = done.pop(0) if len(ridges) == 1 else []
-            scores = np.concatenate(done).transpose(1, 2, 0)
+            scores = np.concatenate(Parallel(n_jobs=self.n_jobs)(work)).transpose(1, 2, 0)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
-            paths = paths or full_paths(X, coded, weights, ridges[at], options)
         else:
             every = Parallel(n_jobs=self.n_jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
@@ -163,21 +178,27 @@ class SparseCV(LinearEstimator):
             values = [self._informed(found, X, coded, weights, options) for found in every]
             scores = -np.array(values)[:, :, None]
             at, point = chosen(scores, "best")
-            paths = every[at]
-        # A path that a time limit cut short may lack the point.
-        point = min(point, *(len(found) - 1 for found in paths))
-        self.ridge_ = ridges[at]
-        best = paths[0][point]
-        self.best_k_, self.best_l0_ = best.k, best.l0
+            self._paths = every[at]
+        self._grid, self.ridge_ = options["ks"] or options["l0s"], ridges[at]
+        self.best_k_ = None if options["l0s"] else self._grid[point]
+        self.best_l0_ = self._grid[point] if options["l0s"] else None
         self.cv_results_ = self._results(options, ridges, scores)
-        points = []
-        for i, (target, found) in enumerate(zip(coded, paths, strict=True)):
-            program = posed(X, target, weights, self.ridge_, options)
-            alone = path_at(program, found[point], self.tol, self.exact, self.time_limit)
-            points.append(whole(alone)[0])
-            proved = (*found.points[:point], points[-1], *found.points[point + 1 :])
-            paths[i] = replace(found, points=proved)
-        return paths, points
+        found = []
+        for i, target in enumerate(self._labelled(coded)):
+            known = [] if self._paths is None else [self._paths[i][point].support]
+            program = posed(X, target, weights, self.ridge_, options, self._grid[point])
+            solution = solve_program(
+                program,
+                self.tol,
+                exact=self.exact,
+                time_limit=self.time_limit,
+                known=known,
+                effort=EFFORT,
+            )
+            found.append(solution)
+            if self._paths is not None:
+                self._paths[i] = through(self._paths[i], program, solution)
+        return found
 
     def _scoring(self, loss: Loss) -> Any:
         """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
@@ -251,9 +272,12 @@ class SparseCV(LinearEstimator):
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
 
 
-def posed(X: Any, y: Vector, weights: Vector, ridge: Any, options: dict[str, Any]) -> Program:
-    """The program at the first point of the grid; k = 0 where there is none yet."""
-    first = {"l0": options["l0s"][0]} if options["l0s"] else {"k": (options["ks"] or [0])[0]}
+def posed(
+    X: Any, y: Any, weights: Vector, ridge: Any, options: dict[str, Any], at: float | None = None
+) -> Program:
+    """The program at a point of the grid, the first by default; k = 0 where there is no grid."""
+    at = (options["ks"] or options["l0s"] or [0])[0] if at is None else at
+    first: dict[str, Any] = {"l0": at} if options["l0s"] else {"k": at}
     problem = {name: value for name, value in options.items() if name not in OF_PATHS}
     program = Program(X, y, sample_weight=weights, ridge=ridge, **first, **problem)
     program.require_convex("cross-validation")

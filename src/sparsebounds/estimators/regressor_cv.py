@@ -24,9 +24,10 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     loss, fit_intercept, standardize, positive, always, never, groups, tol : as in `SparseRegressor`
     exact : bool or "auto", default "auto"
         Search for the proved optimum at the chosen point: to the end, or for a bounded amount of
-        work. The folds prove nothing.
+        work, a quarter of what `SparseRegressor` spends. The folds prove nothing.
     time_limit : float, optional
-        Seconds for each path. Points that it leaves out cannot be chosen.
+        Seconds for each path, and for the fit on all rows. Points that it leaves out cannot be
+        chosen.
     l0s : list of float, optional
         Prices of a feature to try, in place of `ks`.
     ridges : "auto" or list of float, default "auto"
@@ -50,14 +51,15 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
         One entry for each ridge and point: param_k or param_l0, param_ridge, and
         split0_test_score, ..., mean_test_score, std_test_score, or the criterion by its name.
     path_ : Path
-        Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one has a
-        tighter bound where there is one (with `exact`, in ``certificate_``).
+        Of all rows, at the chosen ridge. Relaxations certify every point; the chosen one is
+        ``solution_``, with its tighter bound. It is made of the data when it is first read, and so
+        not of a model that was pickled before.
     coef_, intercept_, upper_, lower_, gap_, status_ : as in `SparseRegressor`
         Of the chosen point.
     certificate_, solution_ : as in `SparseRegressor`
         Likewise.
     n_iter_ : int
-        Newton steps of ``path_``.
+        Newton steps on all rows.
     n_features_in_, feature_names_in_ : as in `SparseRegressor`
 
     See Also

@@ -189,14 +189,17 @@ class ExactSearch:
         search = self.search
         return search.nodes >= 0.25 * budget and search.gap > (1.0 - STEADY) * search.root_gap
 
-    def budget(self, exact: Exact) -> float:
-        """The nodes that a search of this kind may take: no limit, or about EFFORT operations."""
+    def budget(self, exact: Exact, effort: float = 1.0) -> float:
+        """The nodes that a search of this kind may take: no limit, or about EFFORT operations.
+
+        `effort` is the part of these that it may take.
+        """
         if exact is True:
             return math.inf
         program = self.search.program
         # A node takes some steps of Newton's method, on a Gram matrix or on all rows.
         rows = 0.0 if program.loss.name == "squared" else 20.0 * program.n
-        return max(1.0, EFFORT // (1e6 + (10.0 * program.m + rows) * program.m))
+        return max(1.0, effort * EFFORT // (1e6 + (10.0 * program.m + rows) * program.m))
 
     @property
     def open(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sparsebounds.paths.call import budgets as budgets
 from sparsebounds.paths.call import path
 from sparsebounds.paths.call import path_around as path_around
-from sparsebounds.paths.call import path_at as path_at
 from sparsebounds.paths.call import plain_path as plain_path
 from sparsebounds.paths.call import prices as prices
 from sparsebounds.paths.course import PathProgress
@@ -20,6 +19,6 @@ from sparsebounds.paths.result import CertifiedPoint as CertifiedPoint
 from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.paths.result import changes as changes
 from sparsebounds.paths.result import printed as printed
-from sparsebounds.paths.solution import solution_at as solution_at
+from sparsebounds.paths.solution import through as through
 
 __all__ = ["Path", "PathPoint", "PathProgress", "path"]

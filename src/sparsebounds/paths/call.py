@@ -16,7 +16,7 @@ from sparsebounds._support.validate import Exact
 from sparsebounds.arguments import CommonArguments, takes
 from sparsebounds.paths.course import Callback, Course
 from sparsebounds.paths.nonconvex import NonConvexWalk
-from sparsebounds.paths.result import Path, PathPoint
+from sparsebounds.paths.result import Path
 from sparsebounds.paths.walk import Walk
 from sparsebounds.program import Program
 from sparsebounds.solving import posed
@@ -119,16 +119,6 @@ def plain_path(
     """A path that only relaxations prove something about, to choose a point of."""
     deadline = Deadline.of(time_limit)
     return Walk(program, grid, tol, None, False, deadline, None, None, None, plain=True).run()
-
-
-@one_thread()
-def path_at(
-    program: Program, point: PathPoint, tol: float, exact: Exact, time_limit: float | None
-) -> Path:
-    """A path of one point, with all that can be proved of it, and a model that is no worse."""
-    deadline, known = Deadline.of(time_limit), [point.support]
-    grid: list[int] | list[float] = [point.k] if point.k is not None else prices([point.l0])
-    return Walk(program, grid, tol, None, exact, deadline, None, None, None, known).run()
 
 
 def path_around(program: Program, seconds: float) -> Path | None:

@@ -1,38 +1,29 @@
-"""A point of a path as a solution: the same model, bounds and certificate, with a relaxation."""
+"""A solution as a point of the path that it lies on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
-from sparsebounds._support.deadline import Deadline, Limit
-from sparsebounds.bounds import screen_at
-from sparsebounds.paths.result import PathPoint
+from sparsebounds.paths.result import Path, PathPoint
 from sparsebounds.program import Program
-from sparsebounds.relaxation import relaxation_of
-from sparsebounds.solving import Solution, SolutionStats
+from sparsebounds.solving import Solution
+
+SHARED = (
+    *("support", "intercept", "upper", "lower", "rel_gap", "null_gap", "status", "fixed_in"),
+    *("certificate", "outliers", "feature_names", "classes"),
+)
+"""What both are asked for by the same name."""
 
 
-def solution_at(
-    X: Any, y: Any, point: PathPoint, tol: float, time_limit: Limit = None, **problem: Any
-) -> Solution:
-    """The solution that a point of the path of this problem is."""
-    size = {"k": point.k} if point.k is not None else {"l0": point.l0}
-    program = Program(X, y, **size, **problem)
-    deadline, first_pass = Deadline.of(time_limit), program.matrix.passes
-    with np.errstate(all="ignore"):
-        relaxed = relaxation_of(program, min(1e-6, 0.01 * tol), time_limit=deadline)
-        screened = screen_at(program, relaxed.point, point.upper)
-    inside = np.union1d(screened.fixed_in, point.fixed_in)
-    stats = SolutionStats(
-        full_passes=program.matrix.passes - first_pass,
-        newton_steps=relaxed.stats.newton_steps,
-        models=1,
-        nodes=point.nodes,
-        seconds=point.seconds + deadline.seconds,
+def through(found: Path, program: Program, solution: Solution) -> Path:
+    """A path with the solution of one of its programs in the place of that program's point."""
+    here = PathPoint(
+        k=program.k,
+        l0=program.l0 if isinstance(program.l0, float) else None,
+        values=solution.coef[solution.support],
+        nodes=solution.stats.nodes,
+        seconds=solution.stats.seconds,
+        **{name: getattr(solution, name) for name in SHARED},
     )
-    screened = replace(screened, fixed_in=inside)
-    parts = point.certificate, point.coef, point.intercept, screened, relaxed, stats, tol
-    return Solution.of(program, *parts)
+    points = (here if point.place == here.place else point for point in found)
+    return replace(found, points=tuple(points))

@@ -137,7 +137,10 @@ def newton(
             # Where steps are short, the intercept is held back as the features are.
             held = proximal if proximal >= GROWN_PROXIMAL else FLAT_INTERCEPT
             eager = idle == 0
-            trial = newton_point(smooth, point, pattern, proximal * diagonal, held, eager=eager)
+            asked = tolerance / gap if gap > 0.0 else 0.0
+            trial = newton_point(
+                smooth, point, pattern, proximal * diagonal, held, eager=eager, asked=asked
+            )
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -195,18 +198,20 @@ def newton_point(
     held: float = FLAT_INTERCEPT,
     *,
     eager: bool = False,
+    asked: float = 0.0,
 ) -> tuple[Vector, float] | None:
     """The minimiser of the quadratic model on a piece of h; None where it is not definite.
 
     Coordinates whose solution contradicts the sign of their piece are set to zero and the rest
     is solved again: an exchange of many at once, where one at a time would need many steps. So are
     groups that turn around on their cone; those that are 0 already only where it is `eager`.
+    `asked` is the share of the gap that may be left: an iterative solution goes no further.
     """
     active, count = pattern.active, len(pattern.active)
     # Groups have blocks of curvature, which conjugate gradients do not know.
     products = None if pattern.blocks else smooth.products(point, active)
     if products is not None:
-        found = products.minimum(point, pattern, proximal, held)
+        found = products.minimum(point, pattern, proximal, held, asked)
         if found is not None:
             return found
     matrix, right = smooth.system(point, active)

@@ -60,24 +60,28 @@ class SparsePart(GeneralPart):
         return np.block([[matrix, border[:, None]], [border, total]]), np.append(right, last)
 
     def products(self, point: SmoothPoint, active: Index) -> Products | None:
-        bend, part, count = self._bend(point), self._of(active), len(active)
-        if not part.sparse and count <= FACTORED:
+        count, n = len(active), self.program.n
+        if not self._part.sparse and count <= FACTORED:
             return None
-        entries, n = float(part.entries), self.program.n
+        entries = float(np.sum(self._part.filled(active)))
         product = CALL + ENTRY * entries + ROW * n
         most = (FLOP * float(count) ** 3 + ENTRY * entries * (FEW + entries / n)) / product
         final = count > FACTORED
         if most < FEW and not final:
             return None
+        bend, part = self._bend(point), self._of(active)
         # What leaves the piece goes to 0, and the gradient with it.
         left = point.w.copy()
         left[active] = 0.0
-        gone = bend * self._image(left) if left.any() else np.zeros(self.program.n)
-        gradient = point.gradient[active] - part.scores(gone)
+        leaving = np.flatnonzero(left)
+        gradient, slope = point.gradient[active], point.slope
+        if len(leaving):
+            gone = bend * self._of(leaving).product(left[leaving])
+            gradient, slope = gradient - part.scores(gone), slope - float(np.sum(gone))
         diagonal, intercept = self.metric(point)[active], self.has_intercept
         if intercept:
             diagonal = np.append(diagonal, np.sum(bend))
-            gradient = np.append(gradient, point.slope - np.sum(gone))
+            gradient = np.append(gradient, slope)
 
         def apply(v: Vector) -> Vector:
             if not intercept:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
+from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError, InputTypeError
@@ -157,8 +158,13 @@ def solve_program(
     node_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[Progress | SearchProgress], None] | None = None,
+    known: Sequence[Index] = (),
+    effort: float = 1.0,
 ) -> Solution:
-    """`solve` for a program that is already posed."""
+    """`solve` for a program that is already posed.
+
+    `known` are good supports, and `effort` is the part of its work that exact="auto" may take.
+    """
     deadline = Deadline.of(time_limit)
     check_tolerance(tol)
     check_callback(callback)
@@ -195,7 +201,7 @@ def solve_program(
             steps = relaxed.stats.newton_steps
             finer = max(accuracy * digits, 1e-13)
             relaxed = relaxing(finer, start=relaxed, time_limit=deadline.part(RELAX))
-        models = Search(program, relaxed, deadline=deadline)
+        models = Search(program, relaxed, known, deadline)
         goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
         found = models.quick(goal) if to_the_end else models.run(goal)
@@ -219,7 +225,7 @@ def solve_program(
             most = math.inf if node_limit is None else node_limit
             try:
                 search = ExactSearch(program, relaxed, model, tol, saved, deadline, exact)
-                budget = search.budget(exact)
+                budget = search.budget(exact, effort)
                 most = min(most, budget)
                 proof = search.run(
                     lambda: models.interrupted or search.hopeless(budget),
@@ -234,7 +240,8 @@ def solve_program(
                 proof = None if saved is None else proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
-            found, short = proof.model, partial(_short, program, proof, tol)
+            found = min(found, proof.model, key=lambda one: one.value)
+            short = partial(_short, program, proof, tol)
             if to_the_end and not proof.open and short(found):
                 # Leaves that rounding does not let close may hold a better model.
                 found = min(found, models.run(goal), key=lambda one: one.value)
