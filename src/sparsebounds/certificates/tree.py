@@ -43,8 +43,6 @@ from sparsebounds.program import Program
 MOST_TRIED = 3e7
 """Operations that trying all supports of one leaf may take."""
 
-TOO_MANY = "a leaf has too many supports to try them all"
-
 BATCH = 128
 """Nodes evaluated at a time."""
 
@@ -293,12 +291,12 @@ def nodes_bound(
             assert shifted is not None
             return shifted.bound(after, *tree.shifts[node].at(after))
         assert exhaustion is not None
-        if exhaustion.effort(after) > MOST_TRIED:
-            raise TreeError(TOO_MANY)
         try:
+            if exhaustion.effort(after) > MOST_TRIED:
+                raise TooMany
             return exhaustion.search(after).lower
         except TooMany as end:
-            raise TreeError(TOO_MANY) from end
+            raise TreeError("a leaf has too many supports to try them all") from end
 
     def least(batch: list[Visit]) -> float:
         """The smallest bound that these nodes contribute."""

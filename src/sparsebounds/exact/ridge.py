@@ -36,8 +36,8 @@ TRIED = 2e6
 """Operations that trying all supports of a node may take: some nodes' worth."""
 
 GRANTED, NODE = 0.25, 1e5
-"""After many nodes it may take more: this part of the operations on all of them. One takes so many,
-and the square of the number of features, about."""
+"""With groups it may take more after many nodes: this part of the operations on all of them. One
+takes so many, and the square of the number of features, about. Single features are split fast."""
 
 LISTED = 2000
 """Supports of a node that are listed at most; nodes that have more of interest are split."""
@@ -267,7 +267,9 @@ class RidgeBounder(Bounder):
         exhaustion = self._exhaustion
         if exhaustion is None or SELDOM * self.fruitless > nodes:
             return None
-        granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
+        granted = 0.0
+        if not self.program.groups.single:
+            granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
         if exhaustion.effort(state) > max(TRIED, min(granted, MOST_TRIED)):
             return None
         try:
