@@ -11,12 +11,12 @@ import copy
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Array, Index, Vector
+from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
 from sparsebounds.relaxation.points import SmoothPoint
-from sparsebounds.relaxation.smooth import GeneralPart, Smooth, smooth_part
+from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
 
 FACTORED = 4000
 """Coordinates of the largest system that is factored: its matrix takes 128 MB."""
@@ -113,3 +113,8 @@ def working_part(program: Program) -> Smooth:
     if matrix.thin or (matrix.tall and program.loss.name != "squared"):
         return SparsePart(program)
     return smooth_part(program, matrix.home if program.loss.portable else HOST)
+
+
+def smooth_part(program: Program, home: Home = HOST) -> Smooth:
+    """The implementation for the program's loss, where the columns it is given live."""
+    return (GramPart if program.loss.name == "squared" else GeneralPart)(program, home)
