@@ -26,7 +26,7 @@ def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool
     options = {"standardize": standardize, "ks": ks, "watch": None, "time_limit": None}
     whole = Program(X, y, k=0, ridge=1.0, sample_weight=weights, **posed)
     trains = [np.arange(40), np.arange(20), np.arange(10, 60)]
-    models = step_models(whole, X, [y], weights, trains, ridges, options)
+    models = step_models(whole, X, weights, trains, [y], ridges, options)
     found = total = 0
     for f, train in enumerate(trains):
         for r, ridge in enumerate(ridges):

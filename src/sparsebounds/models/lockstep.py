@@ -18,22 +18,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.fitting import fitted
-from sparsebounds.losses import Loss, MeanLoss
+from sparsebounds.losses import Loss
 
 TRIES = 4
 """Swaps that are fitted before a model is called locally optimal, where q is not the loss."""
 
 LEAST = 1e-7
 """Changes smaller than this, relative to the objective, are none."""
-
-ENTRIES = 1 << 21
-"""Numbers of columns that are gathered at a time."""
 
 
 class Unsettled(Exception):
@@ -54,13 +50,24 @@ class Alike:
     p: Vector
     """The shares of the rows, a row per problem."""
 
+    mass: Vector
+    """What its shares times give weights, the same ones for all problems that have a row."""
+
     ridges: Vector
     """A row per problem."""
+
+    kind: Index
+    """A number per problem: the same for those that differ in their ridges alone."""
 
     intercept: bool
     always: Index
     open: Mask
     """Features that may enter and leave."""
+
+    def at(self, some: Index) -> Alike:
+        """Some of the problems."""
+        own = {name: getattr(self, name)[some] for name in ("y", "p", "mass", "ridges", "kind")}
+        return replace(self, **own)
 
 
 @dataclass
@@ -260,100 +267,3 @@ def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:
     first = order[np.unique(owner[order], return_index=True)[1]]
     first = first[values[first] < limits[owner[first]]]
     return owner[first], first
-
-
-class Squared(Lockstep):
-    """The squared loss: Gram matrices, one per set of rows and response, say it all."""
-
-    def __init__(self, alike: Alike) -> None:
-        super().__init__(alike)
-        own = np.hstack((alike.p, alike.y))
-        _, first, home = np.unique(own, axis=0, return_index=True, return_inverse=True)
-        self._home = home.ravel()
-        A, p, target = alike.columns, alike.p[first], alike.y[first]
-        self._mean, self._level = np.zeros((len(p), len(A))), np.zeros(len(p))
-        if alike.intercept:
-            self._mean, self._level = p @ A.T, np.einsum("ij,ij->i", p, target)
-        target = target - self._level[:, None]
-        self._constant = 0.5 * np.einsum("ij,ij,ij->i", p, target, target)
-        self._linear = (p * target) @ A.T
-        self._hessian = np.stack([self._gram(A, row) for row in p])
-        self._hessian -= self._mean[:, :, None] * self._mean[:, None, :]
-
-    def _gram(self, A: Vector, p: Vector) -> Vector:
-        rows = np.flatnonzero(p)
-        root = A[:, rows] * np.sqrt(p[rows])
-        return root @ root.T
-
-    def fit(self, state: State, limit: Vector) -> State:
-        home, inside = self._home[state.which], state.inside
-        matrix = self._hessian[home[:, None, None], inside[:, :, None], inside[:, None, :]]
-        np.einsum("ijj->ij", matrix)[:] += self.alike.ridges[state.which[:, None], inside]
-        right = self._linear[home[:, None], inside]
-        try:
-            w: Vector = np.linalg.solve(matrix, right[:, :, None])[:, :, 0].astype(np.float64)
-        except np.linalg.LinAlgError as error:
-            raise Unsettled from error
-        value = self._constant[home] - 0.5 * np.einsum("ij,ij->i", right, w)
-        b = self._level[home] - np.einsum("ij,ij->i", self._mean[home[:, None], inside], w)
-        return State(state.which, inside, w, b, value)
-
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        home = self._home[state.which]
-        across = self._hessian[home[:, None], state.inside]
-        rho = self._linear[home] - (state.w[:, None, :] @ across)[:, 0]
-        return across, np.einsum("ijj->ij", self._hessian)[home], rho, self._mean[home]
-
-
-class General(Lockstep):
-    """Other losses: Newton's method on all rows."""
-
-    def __init__(self, alike: Alike) -> None:
-        super().__init__(alike)
-        self._squares = alike.columns**2
-
-    def _loss(self, which: Index) -> MeanLoss:
-        return MeanLoss(self.alike.loss, self.alike.y[which], self.alike.p[which])
-
-    def _cuts(self, state: State) -> list[slice]:
-        """Parts of a state whose columns are gathered at a time."""
-        count, size = state.inside.shape
-        share = max(1, ENTRIES // (max(1, size) * self.alike.columns.shape[1]))
-        return [slice(i, i + share) for i in range(0, max(count, 1), share)]
-
-    def fit(self, state: State, limit: Vector) -> State:
-        found = State(state.which, state.inside, state.w.copy(), state.b.copy(), state.value.copy())
-        for cut in self._cuts(state):
-            which, inside = state.which[cut], state.inside[cut]
-            A, ridges = self.alike.columns[inside], self.alike.ridges[which[:, None], inside]
-            start = state.w[cut], state.b[cut], limit[cut]
-            F = self._loss(which)
-            done = fitted(F, self.alike.intercept, A, ridges, *start)
-            found.w[cut], found.b[cut] = done.w, done.b
-            found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
-        return found
-
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        columns, parts = self.alike.columns.T, list[tuple[Vector, ...]]()
-        for cut in self._cuts(state):
-            F, A = self._loss(state.which[cut]), self.alike.columns[state.inside[cut]]
-            z = (state.w[cut, None, :] @ A)[:, 0] + state.b[cut, None]
-            a, bend = F.gradient(z), F.curvature(z)
-            A *= bend[:, None, :]
-            across = (A.reshape(-1, A.shape[2]) @ columns).reshape(*A.shape[:2], len(columns.T))
-            parts.append((across, bend @ self._squares.T, -(a @ columns), bend @ columns))
-            if self.alike.intercept:
-                across, diagonal, rho, mean = parts[-1]
-                mass = bend.sum(axis=1)[:, None]
-                mean /= mass
-                inner = mean[np.arange(len(mean))[:, None], state.inside[cut]]
-                across -= (inner * mass)[:, :, None] * mean[:, None, :]
-                diagonal -= mass * mean**2
-                rho += mean * a.sum(axis=1)[:, None]
-        across, diagonal, rho, mean = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return across, diagonal, rho, mean if self.alike.intercept else np.zeros_like(mean)
-
-
-def in_step(alike: Alike) -> Lockstep:
-    """The problems, by the kind of their loss."""
-    return Squared(alike) if alike.loss.name == "squared" else General(alike)
