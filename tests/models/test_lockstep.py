@@ -6,15 +6,26 @@ import numpy as np
 import pytest
 
 from sparsebounds.estimators._lockstep import step_models
+from sparsebounds.models import lockstep, step_losses
 from sparsebounds.program import Program
 from sparsebounds.testing import brute_force
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool) -> None:
-    """Weights, a column that is constant in one fold, features that stay in and out."""
+@pytest.mark.parametrize(
+    ("standardize", "fit_intercept", "wide"),
+    [(True, True, False), (True, False, False), (False, True, True), (False, False, False)],
+)
+def test_each_fold_as_if_alone(
+    monkeypatch: pytest.MonkeyPatch, loss: str, standardize: bool, fit_intercept: bool, wide: bool
+) -> None:
+    """Weights, a column that is constant in one fold, features that stay in and out.
+
+    Where there are more features than are in play, the squared loss has no Gram matrices.
+    """
+    if wide:
+        monkeypatch.setattr(lockstep, "WIDEST", 4)
+        monkeypatch.setattr(step_losses, "POOL", 2)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 8)) * 10.0 ** rng.uniform(-1, 1, 8) + 3.0
     X[:20, 6] = 1.0

@@ -19,8 +19,8 @@ from sparsebounds._support.deadline import Deadline
 from sparsebounds.models import Alike, State, in_step, tell
 from sparsebounds.program import Program
 
-WIDEST, LARGEST = 500, 1 << 22
-"""Features and numbers of a table that are not too many to be copied and multiplied whole."""
+LARGEST = 1 << 22
+"""Numbers of a table that are not too many to be copied, and of the arrays made of it."""
 
 WORTH = 10_000
 """Numbers that an operation has per thread: with fewer, threads wait for one another."""
@@ -28,7 +28,7 @@ WORTH = 10_000
 
 def steps_with(program: Program, X: Any, options: dict[str, Any]) -> bool:
     """Whether the folds of a table can be gone through in step."""
-    dense = type(X) is np.ndarray and X.size <= LARGEST and X.shape[1] <= WIDEST
+    dense = type(X) is np.ndarray and X.size <= LARGEST
     plain = program.ball is None and program.groups.single and not program.signed
     told = isinstance(options["standardize"], bool) and options["l0s"] is None
     return dense and plain and told and bool(np.isfinite(program.loss.smoothness))
@@ -37,9 +37,9 @@ def steps_with(program: Program, X: Any, options: dict[str, Any]) -> bool:
 def parts_of(alike: Alike, n_jobs: int | None) -> tuple[int, list[Index]]:
     """(threads, problems): as many parts as there are threads, or memory asks for."""
     count, (m, n) = len(alike.p), alike.columns.shape
-    long = m if alike.loss.name == "squared" else n
+    long, size = (m, max(n, m**2)) if alike.by_gram else (n, m + 100 * n)
     threads = max(1, min(effective_n_jobs(n_jobs), count * long // WORTH))
-    parts = max(threads, -(-count * max(n, m**2) // LARGEST))
+    parts = max(threads, -(-count * size // LARGEST))
     return threads, np.array_split(np.arange(count), min(parts, count))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sparsebounds.fitting import Model, as_returned, refit
-from sparsebounds.models.in_step import in_step as in_step
 from sparsebounds.models.ladder import Ladder
 from sparsebounds.models.ladder import tell as tell
 from sparsebounds.models.local import LocalSearch as LocalSearch
@@ -12,5 +11,6 @@ from sparsebounds.models.lockstep import State as State
 from sparsebounds.models.lockstep import Unsettled as Unsettled
 from sparsebounds.models.pool import Pool
 from sparsebounds.models.search import Search, candidate_supports
+from sparsebounds.models.step_losses import in_step as in_step
 
 __all__ = ["Ladder", "Model", "Pool", "Search", "as_returned", "candidate_supports", "refit"]

@@ -28,6 +28,9 @@ from sparsebounds.losses import Loss
 TRIES = 4
 """Swaps that are fitted before a model is called locally optimal, where q is not the loss."""
 
+WIDEST = 500
+"""Features that are all in play, and have a Gram matrix where the loss is squared."""
+
 LEAST = 1e-7
 """Changes smaller than this, relative to the objective, are none."""
 
@@ -64,6 +67,16 @@ class Alike:
     open: Mask
     """Features that may enter and leave."""
 
+    @property
+    def narrow(self) -> bool:
+        """Whether all features are in play."""
+        return len(self.columns) <= WIDEST
+
+    @property
+    def by_gram(self) -> bool:
+        """Whether Gram matrices say it all."""
+        return self.loss.name == "squared" and self.narrow
+
     def at(self, some: Index) -> Alike:
         """Some of the problems."""
         own = {name: getattr(self, name)[some] for name in ("y", "p", "mass", "ridges", "kind")}
@@ -80,7 +93,7 @@ class State:
     b: Vector
     value: Vector
 
-    def at(self, some: Index) -> State:
+    def at(self, some: Index | slice) -> State:
         """Some of them."""
         return State(*(getattr(self, field.name)[some] for field in fields(self)))
 
@@ -88,6 +101,27 @@ class State:
         """Others in the places of some."""
         for field in fields(self):
             getattr(self, field.name)[places] = getattr(other, field.name)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The loss around a model of each problem, without ridges, on the features in play."""
+
+    pool: Index
+    """The features in play, a row per problem."""
+
+    at: Index
+    """The places of the model's own among them."""
+
+    across: Vector
+    """H_S. of each problem."""
+
+    diagonal: Vector
+    rho: Vector
+    """-F'."""
+
+    mean: Vector
+    """Of the columns, by which the intercept follows."""
 
 
 class Lockstep(ABC):
@@ -101,8 +135,8 @@ class Lockstep(ABC):
         """The best models on the supports, from the state's own; inf where above the limit."""
 
     @abstractmethod
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        """(H_S., its diagonal, -F', means) at models, without ridges."""
+    def around(self, state: State) -> Quadratic:
+        """The loss around models."""
 
     @np.errstate(all="ignore")
     def climb(
@@ -140,7 +174,7 @@ class Lockstep(ABC):
 
     def _table(self, state: State) -> Table:
         try:
-            return Table(self.alike, state, *self.around(state))
+            return Table(self.alike, state, self.around(state))
         except np.linalg.LinAlgError as error:
             raise Unsettled from error
 
@@ -177,28 +211,21 @@ class Lockstep(ABC):
 class Table:
     """What moves from the supports of a state would gain: a row per problem."""
 
-    def __init__(
-        self,
-        alike: Alike,
-        state: State,
-        across: Vector,
-        diagonal: Vector,
-        rho: Vector,
-        mean: Vector,
-    ) -> None:
-        inside, ridges = state.inside, alike.ridges[state.which]
-        every = np.arange(len(inside))[:, None]
-        matrix = across[every[:, :, None], np.arange(inside.shape[1])[:, None], inside[:, None]]
-        np.einsum("ijj->ij", matrix)[:] += ridges[every, inside]
+    def __init__(self, alike: Alike, state: State, here: Quadratic) -> None:
+        self.pool, self.at, across = here.pool, here.at, here.across
+        ridges, every = alike.ridges[state.which[:, None], self.pool], _column(len(self.pool))
+        own = np.arange(self.at.shape[1])[:, None]
+        matrix = across[every[:, :, None], own, self.at[:, None]]
+        np.einsum("ijj->ij", matrix)[:] += ridges[every, self.at]
         self.inverse = np.linalg.inv(matrix)
         self.weights = self.inverse @ across
-        self.rho, self.mean = rho, mean
-        schur = diagonal + ridges - np.einsum("ijk,ijk->ik", self.weights, across)
+        self.rho, self.mean = here.rho, here.mean
+        schur = here.diagonal + ridges - np.einsum("ijk,ijk->ik", self.weights, across)
         self.schur = np.maximum(schur, ridges)
-        self.enters = np.tile(alike.open, (len(inside), 1))
-        self.enters[every, inside] = False
+        self.enters = alike.open[self.pool]
+        self.enters[every, self.at] = False
         self.spread = np.einsum("ijj->ij", self.inverse).copy()
-        self.cost = np.where(alike.open[inside], state.w**2 / self.spread, np.inf)
+        self.cost = np.where(alike.open[state.inside], state.w**2 / self.spread, np.inf)
 
     def put(self, places: Index, other: Table) -> None:
         """Others in the places of some."""
@@ -211,7 +238,7 @@ class Table:
         j = np.argmax(np.where(self.enters, self.rho**2 / self.schur, -1.0), axis=1)
         t = self.rho[every, j] / self.schur[every, j]
         w = np.column_stack((state.w - t[:, None] * self.weights[every, :, j], t))
-        return self._moved(state, every, np.column_stack((state.inside, j)), w)
+        return self._moved(state, every, np.column_stack((self.at, j)), w)
 
     def swapped(self, state: State, most: int) -> tuple[Index, State]:
         """(places, state): the most promising swaps, several per problem, with q's minima."""
@@ -236,9 +263,9 @@ class Table:
         t /= self.schur[owner, j] + reach**2 / spread
         across = self.weights[owner, :, j] - own * (reach / spread)[:, None]
         w = state.w[owner] - own * gone[:, None] - t[:, None] * across
-        inside = state.inside[owner]
-        w[every, i], inside[every, i] = t, j
-        return owner, self._moved(state, owner, inside, w)
+        places = self.at[owner]
+        w[every, i], places[every, i] = t, j
+        return owner, self._moved(state, owner, places, w)
 
     def shrunk(self, state: State, values: Vector) -> State:
         """Supports without their least feature, where q is less there than a problem's value."""
@@ -246,19 +273,25 @@ class Table:
         hope = state.value + 0.5 * self.cost[np.arange(len(i)), i]
         good = np.flatnonzero(hope < values[state.which])
         i, part = i[good], state.at(good)
-        keep = np.arange(part.inside.shape[1]) != i[:, None]
+        keep, places = np.arange(part.inside.shape[1]) != i[:, None], self.at[good]
         gone = part.w[np.arange(len(i)), i] / self.spread[good, i]
         w = part.w - self.inverse[good, :, i] * gone[:, None]
         shape = (len(good), keep.shape[1] - 1)
-        return self._moved(state, good, part.inside[keep].reshape(shape), w[keep].reshape(shape))
+        return self._moved(state, good, places[keep].reshape(shape), w[keep].reshape(shape))
 
-    def _moved(self, state: State, places: Index, inside: Index, w: Vector) -> State:
-        """Coefficients on other supports, sorted; the intercept follows the means."""
-        order, every = np.argsort(inside, axis=1), np.arange(len(places))[:, None]
-        inside, w, mean = inside[every, order], w[every, order], self.mean[places]
-        old = np.einsum("ij,ij->i", mean[every, state.inside[places]], state.w[places])
-        b = state.b[places] + old - np.einsum("ij,ij->i", mean[every, inside], w)
-        return State(state.which[places], inside, w, b, np.full(len(places), np.inf))
+    def _moved(self, state: State, owner: Index, places: Index, w: Vector) -> State:
+        """Coefficients on features at other places, sorted; the intercept follows the means."""
+        every, mean = _column(len(owner)), self.mean[owner]
+        old = np.einsum("ij,ij->i", mean[every, self.at[owner]], state.w[owner])
+        b = state.b[owner] + old - np.einsum("ij,ij->i", mean[every, places], w)
+        inside = self.pool[owner[:, None], places]
+        order = np.argsort(inside, axis=1)
+        inside, w = inside[every, order], w[every, order]
+        return State(state.which[owner], inside, w, b, np.full(len(owner), np.inf))
+
+
+def _column(count: int) -> Index:
+    return np.arange(count)[:, None]
 
 
 def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:

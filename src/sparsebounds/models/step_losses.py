@@ -6,13 +6,18 @@ by Newton's method on all rows.
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.linear import gram
 from sparsebounds.fitting import fitted
 from sparsebounds.losses import MeanLoss
-from sparsebounds.models.lockstep import Alike, Lockstep, State, Unsettled
+from sparsebounds.models.lockstep import Alike, Lockstep, Quadratic, State, Unsettled
+
+POOL = 100
+"""Features in play beside a model's own and twice as many, where there are more."""
 
 ENTRIES = 1 << 21
 """Numbers of columns that are gathered at a time."""
@@ -48,11 +53,13 @@ class Squared(Lockstep):
         b = self._level[home] - np.einsum("ij,ij->i", self._mean[home[:, None], inside], w)
         return State(state.which, inside, w, b, value)
 
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
+    def around(self, state: State) -> Quadratic:
         home = self._home[state.which]
         across = self._hessian[home[:, None], state.inside]
         rho = self._linear[home] - (state.w[:, None, :] @ across)[:, 0]
-        return across, np.einsum("ijj->ij", self._hessian)[home], rho, self._mean[home]
+        diagonal = np.einsum("ijj->ij", self._hessian)[home]
+        pool = np.tile(np.arange(len(self.alike.columns)), (len(home), 1))
+        return Quadratic(pool, state.inside, across, diagonal, rho, self._mean[home])
 
 
 def _grams(A: Vector, p: Vector, mass: Vector) -> list[Vector]:
@@ -77,7 +84,10 @@ def _gram(A: Vector, p: Vector) -> Vector:
 
 
 class General(Lockstep):
-    """Other losses: Newton's method on all rows."""
+    """Other losses, and wide tables: Newton's method on all rows.
+
+    In play are the features that gain most one by one, where there are many.
+    """
 
     def __init__(self, alike: Alike) -> None:
         super().__init__(alike)
@@ -86,10 +96,10 @@ class General(Lockstep):
     def _loss(self, which: Index) -> MeanLoss:
         return MeanLoss(self.alike.loss, self.alike.y[which], self.alike.p[which])
 
-    def _cuts(self, state: State) -> list[slice]:
-        """Parts of a state whose columns are gathered at a time."""
+    def _cuts(self, state: State, least: int = 0) -> list[slice]:
+        """Parts of a state whose columns, or `least` for each, are gathered at a time."""
         count, size = state.inside.shape
-        share = max(1, ENTRIES // (max(1, size) * self.alike.columns.shape[1]))
+        share = max(1, ENTRIES // (max(1, least, size) * self.alike.columns.shape[1]))
         return [slice(i, i + share) for i in range(0, max(count, 1), share)]
 
     def fit(self, state: State, limit: Vector) -> State:
@@ -104,27 +114,40 @@ class General(Lockstep):
             found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
         return found
 
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        columns, parts = self.alike.columns.T, list[tuple[Vector, ...]]()
-        for cut in self._cuts(state):
-            F, A = self._loss(state.which[cut]), self.alike.columns[state.inside[cut]]
-            z = (state.w[cut, None, :] @ A)[:, 0] + state.b[cut, None]
-            a, bend = F.gradient(z), F.curvature(z)
-            A *= bend[:, None, :]
-            across = (A.reshape(-1, A.shape[2]) @ columns).reshape(*A.shape[:2], len(columns.T))
-            parts.append((across, bend @ self._squares.T, -(a @ columns), bend @ columns))
-            if self.alike.intercept:
-                across, diagonal, rho, mean = parts[-1]
-                mass = bend.sum(axis=1)[:, None]
-                mean /= mass
-                inner = mean[np.arange(len(mean))[:, None], state.inside[cut]]
-                across -= (inner * mass)[:, :, None] * mean[:, None, :]
-                diagonal -= mass * mean**2
-                rho += mean * a.sum(axis=1)[:, None]
-        across, diagonal, rho, mean = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return across, diagonal, rho, mean if self.alike.intercept else np.zeros_like(mean)
+    def around(self, state: State) -> Quadratic:
+        own, size = state.inside.shape[1], 0
+        if not self.alike.narrow:
+            size = min(POOL + 2 * own, len(self.alike.columns) - own)
+        parts = [self._around(state.at(cut), size) for cut in self._cuts(state, size)]
+        names = [field.name for field in fields(Quadratic)]
+        return Quadratic(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+    def _around(self, state: State, size: int) -> Quadratic:
+        """The loss around models, with so many features in play beside their own; 0: all."""
+        columns, inside, intercept = self.alike.columns, state.inside, self.alike.intercept
+        F, A, every = self._loss(state.which), columns[inside], np.arange(len(inside))[:, None]
+        z = (state.w[:, None, :] @ A)[:, 0] + state.b[:, None]
+        a, bend = F.gradient(z), F.curvature(z)
+        A *= bend[:, None, :]
+        mass, rho = bend.sum(axis=1)[:, None], -(a @ columns.T)
+        mean = bend @ columns.T / mass if intercept else np.zeros_like(rho)
+        rho += mean * a.sum(axis=1)[:, None]
+        diagonal = bend @ self._squares.T - mass * mean**2
+        pool, at = np.tile(np.arange(len(columns)), (len(inside), 1)), inside
+        if size:
+            gain = rho**2 / (diagonal + self.alike.ridges[state.which])
+            gain[:, ~self.alike.open] = -1.0
+            gain[every, inside] = -np.inf
+            best = np.argpartition(gain, -size, axis=1)[:, -size:]
+            pool, at = np.hstack((inside, best)), np.tile(np.arange(inside.shape[1]), (len(a), 1))
+            across = A @ columns[pool].transpose(0, 2, 1)
+            diagonal, rho, mean = diagonal[every, pool], rho[every, pool], mean[every, pool]
+        else:
+            across = (A.reshape(-1, A.shape[2]) @ columns.T).reshape(*inside.shape, len(columns))
+        across -= (mean[every, at] * mass)[:, :, None] * mean[:, None, :]
+        return Quadratic(pool, at, across, diagonal, rho, mean)
 
 
 def in_step(alike: Alike) -> Lockstep:
     """The problems, by the kind of their loss."""
-    return Squared(alike) if alike.loss.name == "squared" else General(alike)
+    return Squared(alike) if alike.by_gram else General(alike)
