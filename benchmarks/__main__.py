@@ -31,6 +31,10 @@ models                  Models with k features: objective, gap and time on 96 pr
                         Peers: abess, fastsparse, OKRidge, celer, matching pursuit.
                         About 15 minutes; results/models.
 
+groups                  Models of whole groups: objective, gap and time on 46 problems.
+                        Peers: abess.
+                        About 5 minutes; results/groups.
+
 exact                   Proved optima within 60 s, on 61 programs.
                         Peers: El0ps, L0BnB, OKRidge, SCIP.
                         About 60 minutes; results/exact.

@@ -26,7 +26,7 @@ from benchmarks.common.command import Benchmark
 from benchmarks.common.problems import ROOT, Unavailable
 from benchmarks.compare import compared
 
-TABLES = ("relaxation", "models", "paths", "exact")
+TABLES = ("relaxation", "models", "groups", "paths", "exact")
 SHORT = 0.5
 """Seconds that short runs of one row may take in all, each time."""
 

@@ -45,6 +45,9 @@ class Problem:
     standardize: bool = False
     """Columns are to be scaled to mean square 1 (there is no intercept, hence no shift)."""
 
+    groups: Any = None
+    """The number of the group of each column, ascending; None: every column stands alone."""
+
     @property
     def shape(self) -> tuple[int, int]:
         return int(self.X.shape[0]), int(self.X.shape[1])
@@ -69,8 +72,13 @@ class Problem:
     @property
     def arguments(self) -> dict[str, Any]:
         """What `Program` and `solve` are told besides the data."""
-        names = ("loss", "k", "l0", "ridge", "ball", "standardize")
+        names = ("loss", "k", "l0", "ridge", "ball", "standardize", "groups")
         return {name: getattr(self, name) for name in names}
+
+    def counted(self, coef: Any) -> int:
+        """The nonzeros of a model, or its groups: what k counts."""
+        places = np.flatnonzero(coef)
+        return len(places) if self.groups is None else len(np.unique(self.groups[places]))
 
     def ready(self, order: str) -> Problem:
         """The same problem on columns scaled already and in the memory order a peer likes."""

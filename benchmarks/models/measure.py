@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,9 @@ class ModelRow(rows.Row):
         return (self.value - attempt.value) / abs(attempt.value)
 
 
-def ours(name: str, problem: Problem) -> ModelRow:
-    """`solve`, timed in full."""
-    seconds, found = best_run(problem.solve, REPEATS)
+def ours(name: str, problem: Problem, **options: Any) -> ModelRow:
+    """`solve`, timed in full; without a search unless `options` ask for one."""
+    seconds, found = best_run(partial(problem.solve, **options), REPEATS)
     return ModelRow(
         problem=name,
         shape=problem.shape,
@@ -113,7 +114,7 @@ class Referee:
     def judge(self, attempt: Attempt, coefs: Sequence[Any], fitted: bool) -> None:
         """Fills in what the best of these models is worth."""
         program = self.program
-        supports = {tuple(np.flatnonzero(coef)) for coef in coefs}
+        supports = {tuple(program.groups.whole(np.flatnonzero(coef))) for coef in coefs}
         models = [refit(program, np.array(support, dtype=np.int64)) for support in supports]
         best = min(models, key=lambda model: model.value)
         attempt.value, attempt.nonzeros = best.value, len(best.support)
@@ -143,10 +144,10 @@ def theirs(peer: ModelPeer, problem: Problem, referee: Referee) -> list[Attempt]
         except Exception as error:
             attempt.reason = f"failed: {type(error).__name__}: {error}"
             continue
-        feasible = [coef for coef in found.coefs if 0 < np.count_nonzero(coef) <= problem.k]
+        feasible = [coef for coef in found.coefs if 0 < problem.counted(coef) <= problem.k]
         if feasible:
             attempt.seconds = seconds
             referee.judge(attempt, feasible, found.fitted)
         else:
-            attempt.reason = "named no model with 1 to k features"
+            attempt.reason = "named no model with 1 to k features or groups"
     return attempts

@@ -14,7 +14,8 @@ from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import KRidge, L0Ridge, Penalty
 from sparsebounds.relaxation.ball import BallResult, solve_ball
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.smooth import Smooth, smooth_part
+from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.sparse_part import smooth_part
 from sparsebounds.testing._referee import minimize_ball
 
 M = 6

@@ -10,7 +10,8 @@ import pytest
 from sparsebounds import Program
 from sparsebounds._support.array import HOST
 from sparsebounds.losses import REGISTRY
-from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth, smooth_part
+from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
+from sparsebounds.relaxation.sparse_part import smooth_part
 
 N, M = 12, 5
 LOSSES = sorted(REGISTRY)

@@ -14,7 +14,7 @@ from sparsebounds import Program, relax
 from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import Pattern
 from sparsebounds.program import Form
-from sparsebounds.relaxation import conjugate, relaxation_of, sparse_part
+from sparsebounds.relaxation import Workspace, conjugate, relaxation_of, sparse_part, working_set
 from sparsebounds.relaxation.newton import newton_point
 from sparsebounds.relaxation.smooth import GeneralPart
 from sparsebounds.relaxation.sparse_part import SparsePart, working_part
@@ -42,7 +42,8 @@ def iterative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparse_part, "FEW", 0)
     monkeypatch.setattr(sparse_part, "FACTORED", 0)
     monkeypatch.setattr(sparse_part, "FLOP", 1e9)
-    monkeypatch.setattr(conjugate, "REDUCED", 1e-13)
+    monkeypatch.setattr(conjugate, "LEAST", 1e-26)
+    monkeypatch.setattr(conjugate, "MOST", 1e-26)
 
 
 @pytest.mark.parametrize("products", [False, True])
@@ -153,3 +154,23 @@ def test_a_relaxation_takes_less_memory_than_the_data(loss: str) -> None:
     dense = 8 * n * found.stats.working_set
     data = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     assert peak <= 1.5 * data < 1.5 * dense
+
+
+def test_the_first_columns_hold_few_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as ever where columns are short, but few that are long."""
+    monkeypatch.setattr(working_set, "SMALL_BATCH", 2)
+    rng, n, m = np.random.default_rng(7), 400, 15_000
+    first = []
+    for length in (2, 200):
+        rows = rng.integers(0, n, size=(m, 2))
+        long = np.stack([rng.choice(n, length, replace=False) for _ in range(20)])
+        values = np.concatenate((np.full(2 * m, 1e-3), np.ones(20 * length)))
+        places = np.concatenate((rows.ravel(), long.ravel()))
+        columns = np.concatenate((np.repeat(np.arange(m), 2), m + np.repeat(range(20), length)))
+        X = sp.csc_array((values, (places, columns)), shape=(n, m + 20))
+        program = Program(X, X[:, m:].sum(axis=1) + rng.normal(size=n), l0=1e-3, ridge=0.01)
+        workspace = Workspace(program)
+        relaxed = relax(program, workspace=workspace)
+        assert relaxed.status == "optimal"
+        first.append(len(workspace.batches[0]))
+    assert first == [10, 2]

@@ -4,7 +4,7 @@ On columns as they are (is_normal=False), alpha = n ridge for the squared loss a
 logistic one make its objective ours: its coefficients are those of our refit. With that ridge its
 supports are poor for the squared loss and correlated columns; without one they are poor for the
 logistic loss and for columns of low rank. So both are tried, and without ridge also all sizes up
-to k with warm starts.
+to k with warm starts. It takes groups as the numbers of their columns, ascending.
 
 A path is one call with sizes 1 to K and warm starts, which is what is timed. It returns its last
 model only, so the models are those of calls with sizes 1 to k (the same path, cut short), untimed.
@@ -24,6 +24,7 @@ from benchmarks.common.problems import Problem
 class Abess(ModelPeer):
     name = "abess"
     packages = ("abess.linear",)
+    knows_groups = True
     variants = ("ridge", "no ridge", "no ridge, sizes 1 to k")
 
     def run(self, problem: Problem, variant: str) -> Suggestion:
@@ -59,6 +60,7 @@ def spliced(problem: Problem, sizes: Any, alpha: float) -> Any:
 
     squared = problem.loss == "squared"
     estimator = LinearRegression if squared else LogisticRegression
-    found = estimator(support_size=sizes, alpha=alpha, fit_intercept=False, ic_type="loss")
+    asked: dict[str, Any] = {"support_size": sizes, "alpha": alpha, "group": problem.groups}
+    found = estimator(**asked, fit_intercept=False, ic_type="loss")
     y = problem.y if squared else (problem.y > 0).astype(int)
     return np.asarray(found.fit(problem.X, y, is_normal=False).coef_, float)

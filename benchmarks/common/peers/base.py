@@ -29,6 +29,7 @@ class Peer:
     losses: ClassVar[tuple[str, ...]] = ("squared", "logistic")
     forms: ClassVar[tuple[str, ...]] = ("l0+ridge", "k+ridge")
     reads_sparse: ClassVar[bool] = False
+    knows_groups: ClassVar[bool] = False
     most_entries: ClassVar[float] = math.inf
     """n m above which it is left out by size alone: not tried, expected to take minutes."""
 
@@ -44,6 +45,8 @@ class Peer:
             return f"has no {problem.loss} loss here"
         if problem.sparse and not self.reads_sparse:
             return "reads no sparse matrices"
+        if problem.groups is not None and not self.knows_groups:
+            return "knows no groups"
         if n * m > self.most_entries:
             return f"left out by size, not tried: more than {self.most_entries:.0e} entries"
         if m > self.widest:

@@ -88,6 +88,21 @@ def quadratic_forms(matrix: Vector, right: Vector, least: Vector) -> Vector:
     return total
 
 
+def whiteners(matrices: Vector, least: Vector) -> Vector:
+    """Lower triangles T with T A T^T = 1 of symmetric matrices A, along the first axis.
+
+    Pivots are `least` or more, as in `quadratic_forms`.
+    """
+    size = matrices.shape[-1]
+    rows = np.concatenate((matrices, np.tile(np.eye(size), (len(matrices), 1, 1))), axis=2)
+    for i in range(size):
+        root = np.sqrt(np.maximum(rows[:, i, i], least[:, i]))[:, None]
+        rows[:, i] /= root
+        share = rows[:, i + 1 :, i] / root
+        rows[:, i + 1 :] -= share[:, :, None] * rows[:, i, None]
+    return rows[:, :, size:]
+
+
 def product(left: Array, right: Array) -> Array:
     """left @ right, of matrices or of a matrix and a vector, in pieces where it is large."""
     if not isinstance(left, np.ndarray):

@@ -41,8 +41,9 @@ FIRST, NEXT = 0.5, 0.22
 """The first level, on the way from the lower bound to the upper one; and the second, on that from
 what the first one proves to it."""
 
-NEAR, LITTLE = 0.06, 0.01
-"""Parts of the gap: a level that is so near to what it proves, or proves so little, is the last."""
+NEAR, LITTLE, SAFE = 0.06, 0.01, 0.005
+"""Parts of the gap: a level that is so near to what it proves, or proves so little, is the last;
+and what the curvature of the last one is to prove beyond the level itself, for rounding."""
 
 REGIONS, ROW = 12.0, 1000.0
 """Times that the curvature is formed on the way to a region, about; and what the loss of one row
@@ -55,8 +56,6 @@ class RootProof:
 
     tree: Tree
     lower: float
-    inner: float
-    """The same without a level: what the curvature proves."""
 
 
 # Overflow far from the solution is an infinite value, not news for the user.
@@ -105,37 +104,59 @@ def _by_levels(
     program: Program, relaxed: Relaxation, upper: float, goal: float, deadline: Deadline
 ) -> RootProof | None:
     """The better proof of two levels; None where neither has one."""
-    lower, best, bend = relaxed.lower, None, None
-    level = lower + FIRST * (upper - lower)
-    for _ in range(2):
-        proof = _at_level(program, relaxed, level, upper, goal, deadline, bend)
-        inner = lower if proof is None else proof.inner
-        if proof is not None and proof.lower > (lower if best is None else best.lower):
-            best = proof
-        near = abs(level - inner) <= NEAR * (upper - lower)
-        useless = proof is not None and inner - lower < LITTLE * (upper - lower)
-        if near or useless or (best is not None and best.lower >= goal):
-            break
-        if proof is not None:
-            assert proof.tree.minorant is not None
-            assert proof.tree.minorant.region is not None
-            bend = proof.tree.minorant.region.bend
+    lower, gap = relaxed.lower, upper - relaxed.lower
+    level = lower + FIRST * gap
+    tried = [_at_level(program, relaxed, level, goal, 0.02 * gap, deadline)]
+    inner, bend = lower, None
+    if tried[0] is not None:
+        inner, bend = tried[0].inner, tried[0].region.bend
+    near = abs(level - inner) <= NEAR * gap
+    useless = tried[0] is not None and inner - lower < LITTLE * gap
+    if not (near or useless or min(level, inner) >= goal):
         level = inner + NEXT * (level - inner)
-    return best
+        enough = min(goal, level + SAFE * gap)
+        tried.append(_at_level(program, relaxed, level, enough, 0.02 * gap, deadline, bend))
+    for found in sorted(filter(None, tried), key=lambda one: -one.lower):
+        proof = found.proof(program, relaxed)
+        if proof is not None and proof.lower > lower:
+            return proof
+    return None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A diagonal on a region, and what its curvature proves there, to a few digits."""
+
+    kept: Index
+    region: Region
+    curvature: Curvature
+    diagonal: Vector
+    w: Vector
+    inner: float
+
+    @property
+    def lower(self) -> float:
+        return min(self.region.level, self.inner)
+
+    def proof(self, program: Program, relaxed: Relaxation) -> RootProof | None:
+        return _proof(
+            program, relaxed, self.kept, self.curvature, self.diagonal, self.w, 0.0, self.region
+        )
 
 
 def _at_level(
     program: Program,
     relaxed: Relaxation,
     level: float,
-    upper: float,
-    goal: float,
+    enough: float,
+    within: float,
     deadline: Deadline,
-    bend: Vector | None,
-) -> RootProof | None:
-    """The proof on the region of the models up to a level; None where there is none.
+    bend: Vector | None = None,
+) -> _Found | None:
+    """A diagonal on the region of the models up to a level; None where it proves nothing new.
 
-    `bend` are the curvatures of another level.
+    A bound that is `enough`, or `within` so much of the best one, ends the work. `bend` are the
+    curvatures of another level.
     """
     kept = np.union1d(
         features_left(program, relaxed.point, level),
@@ -147,7 +168,7 @@ def _at_level(
     w, b = relaxed.w[kept], relaxed.b
     region = region_at(part, dual_point_at(part, t), w, b, level, bend)
     curvature = None if region is None else region.curvature(part, t, claim=True)
-    if curvature is None:
+    if region is None or curvature is None:
         return None
     lent = LENT * part.ridges
     first = minorant_at(curvature, -lent)
@@ -161,12 +182,12 @@ def _at_level(
         smooth,
         Curvature(small, gram=smooth.gram),
         w,
-        lambda bound: bound + base >= goal,
-        within=0.02 * (upper - relaxed.lower),
+        lambda bound: bound + base >= enough,
+        within=within,
     )
     if not value + base > relaxed.lower:
         return None
-    return _proof(program, relaxed, kept, curvature, diagonal - lent, w, 0.0, region)
+    return _Found(kept, region, curvature, diagonal - lent, w, value + base)
 
 
 def _affordable(program: Program, count: int, times: float, deadline: Deadline) -> bool:
@@ -200,7 +221,7 @@ def _proof(
     columns = small.matrix.gathered(np.arange(small.m))
     removal = removal_bound(program, tree, claim=True, point=relaxed.point)
     inner = based(base, nodes_bound(small, columns, tree, {}, claim=True))
-    return RootProof(tree, min(removal, minorant.level, inner), inner)
+    return RootProof(tree, min(removal, minorant.level, inner))
 
 
 def _gram_part(program: Program) -> GramPart:

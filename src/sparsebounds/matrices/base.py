@@ -84,6 +84,10 @@ class Matrix(ABC):
         """Entries read in one pass."""
         return self.shape[0] * self.shape[1]
 
+    def filled(self, index: Index) -> Vector:
+        """Those of each of these columns."""
+        return np.full(len(index), self.entries / max(1, self.shape[1]))
+
     @property
     def batch(self) -> int:
         """Columns whose work costs less than a pass: a Gram matrix, of n m products in all."""

@@ -57,6 +57,10 @@ class SparseMatrix(Matrix):
     def entries(self) -> int:
         return int(self._csc.nnz)
 
+    def filled(self, index: Index) -> Vector:
+        counts: Vector = np.diff(self._csc.indptr)[index].astype(np.float64)
+        return counts
+
     @property
     def values(self) -> Vector:
         """The stored entries."""
@@ -111,7 +115,9 @@ class SparseMatrix(Matrix):
 
     def part(self, index: Index) -> SparseMatrix:
         self.passes += len(index) / max(1, self.shape[1])
-        return SparseMatrix(self._csc[:, index])
+        part = self._csc[:, index]
+        part.has_canonical_format = True
+        return SparseMatrix(part)
 
     def combine(self, weights: Vector) -> Vector:
         self.passes += 1.0

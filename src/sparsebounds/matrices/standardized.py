@@ -72,6 +72,9 @@ class StandardizedMatrix(Matrix):
     def entries(self) -> int:
         return self.base.entries
 
+    def filled(self, index: Index) -> Vector:
+        return self.base.filled(index)
+
     @property
     def batch(self) -> int:
         return self.base.batch

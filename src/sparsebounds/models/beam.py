@@ -15,8 +15,8 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse
-from sparsebounds.models.blocks import Blocks
 from sparsebounds.models.exchange import Quadratic, gain
+from sparsebounds.models.growth import Growth
 from sparsebounds.models.moves import first
 
 PATIENCE = 2
@@ -42,21 +42,27 @@ def beam(
     level = sorted(zip(model.values(starts), supports, strict=True))[:width]
     kept = list(level)
     stale, least = 0, model.least
+    grown = [np.array(support, dtype=np.int64) for _, support in level]
+    growth = None if model.groups.single else Growth(model, grown, fixed)
     for _ in range(room):
         if stop():
             break
-        parents, leaders, values = _offers(model, level, fixed)
-        offers: dict[tuple[int, ...], float] = {}
+        before = np.array([value for value, _ in level])[:, None]
+        values = _offers(model, level, before, fixed) if growth is None else growth.offers(before)
+        count, values = values.shape[1], values.ravel()
+        offers: dict[tuple[int, ...], int] = {}
         # Several parents offer the same support.
         for at in first(values, width * len(level)):
             if len(offers) == width or not values[at] < np.inf:
                 break
-            fresh = model.groups.whole(leaders[at : at + 1]).tolist()
-            support = tuple(sorted((*level[parents[at]][1], *fresh)))
-            offers.setdefault(support, float(values[at]))
+            parent, new = divmod(at, count)
+            fresh = [new] if growth is None else growth.members(new)
+            offers.setdefault(tuple(sorted((*level[parent][1], *fresh))), at)
         if not offers:
             break
-        level = [(value, support) for support, value in offers.items()]
+        if growth is not None:
+            growth.grow(*np.divmod(list(offers.values()), count))
+        level = [(float(values[at]), support) for support, at in offers.items()]
         best = kept[0][0]
         kept = heapq.nsmallest(width, kept + level) if priced else level
         stale = 0 if kept[0][0] < best - least else stale + 1
@@ -67,20 +73,12 @@ def beam(
 
 @np.errstate(all="ignore")
 def _offers(
-    model: Quadratic, level: Sequence[tuple[float, tuple[int, ...]]], fixed: Mask
-) -> tuple[Index, Index, Vector]:
-    """What can be added: the place of a support, a feature or leader of a group, and q then.
-
-    Supports of single features have one size, and are worked on together.
-    """
-    values = np.array([value for value, _ in level])
-    if not model.groups.single:
-        found = []
-        for i, (_, support) in enumerate(level):
-            new, gains = Blocks(model, np.array(support, dtype=np.int64), fixed).added()
-            found.append((np.full(len(new), i), new, values[i] + model.price[new] - gains))
-        parents, leaders, changed = (np.concatenate(part) for part in zip(*found, strict=True))
-        return parents, leaders, changed
+    model: Quadratic,
+    level: Sequence[tuple[float, tuple[int, ...]]],
+    values: Vector,
+    fixed: Mask,
+) -> Vector:
+    """q once a single feature is added: a row per support, all of one size."""
     inside = np.array([support for _, support in level], dtype=np.int64)
     across, linear = model.hessian[inside], model.linear[inside]
     matrix = model.hessian[inside[:, :, None], inside[:, None, :]]
@@ -93,8 +91,7 @@ def _offers(
     rho = model.linear - np.matmul(x, across)[:, 0]
     taken = np.einsum("ijk,ijk->ik", np.matmul(inverse, across), across)
     schur = np.maximum(model.curvature - taken, model.ridge)
-    offered = values[:, None] + np.where(fixed, np.inf, model.price)
+    offered = values + np.where(fixed, np.inf, model.price)
     offered -= gain(rho, schur, model.positive)
     np.put_along_axis(offered, inside, np.inf, axis=1)
-    places, features = np.indices(offered.shape).reshape(2, -1)
-    return places, features, np.fmin(offered.ravel(), np.inf)
+    return np.fmin(offered, np.inf)

@@ -6,17 +6,16 @@ With I the places of a group inside, C = (M^-1_II)^-1 and g the features of a gr
     add g           - rho_g.S_g^-1 rho_g / 2    with S_g = H_gg + R_g - B_g H_Sg
     swap I for g    drop I, then add g with rho_g + B_gI C x_I and S_g + B_gI C B_gI^T
 
-Groups of one size go through every step together. As S_g only grows once I has left, the gain of a
-swap is at most that with the old S_g and the new rho_g, which is found for all swaps at once: they
-are looked at closely in that order, while one may be among the best. Signs are not looked at: a fit
-decides.
+Groups of about one size go through every step together (`slabs`). As S_g only grows once I has
+left, the gain of a swap is at most that with the old S_g and the new rho_g, which is found for all
+swaps at once: they are looked at closely in that order, while one may be among the best. Signs are
+not looked at: a fit decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,160 +31,135 @@ CLOSELY = 16
 """Swaps that are looked at closely at first; then four times as many, and so on."""
 
 
-class Leaving(NamedTuple):
-    """Groups of one size that may leave, a row per group."""
-
-    leaders: Index
-    places: Index
-    """In S."""
-
-    held: Vector
-    """C."""
-
-    pull: Vector
-    """C x."""
-
-    cost: Vector
-    """What dropping costs, prices aside."""
-
-
-class Entering(NamedTuple):
-    """Groups of one size that may enter, a row per group."""
-
-    features: Index
-    schur: Vector
-    """S, the groups along the last axis."""
-
-
 class Blocks:
     """A support S of whole groups in q."""
 
     def __init__(self, model: Quadratic, inside: Index, fixed: Mask) -> None:
         """`fixed` features neither leave nor enter."""
-        self.model, self.inside, self._fixed = model, inside, fixed
-        self._across = H = model.hessian[inside]
-        self._inverse = positive_inverse(H[:, inside] + np.diag(model.ridge[inside]))
-        self._x = self._inverse @ model.linear[inside]
-        self._weights = self._inverse @ H
-        self._rho = model.linear - self._x @ H
+        self.model, self.inside, self._slabs = model, inside, model.slabs
+        held = np.unique(self._slabs.number[inside])
+        stays = fixed[self._slabs.leaders]
+        self.entering = ~stays
+        """Which groups may enter."""
 
-    @cached_property
-    def leaving(self) -> list[Leaving]:
+        self.entering[held] = False
+        self.leaving: Index = held[~stays[held]]
         """The groups that may leave."""
-        found, place = [], np.full(len(self._fixed), -1)
-        place[self.inside] = np.arange(len(self.inside))
-        for g in self.model.members:
-            places = place[g[(place[g[:, 0]] >= 0) & ~self._fixed[g[:, 0]]]]
-            if len(places):
-                held = inverses(self._inverse[places[:, :, None], places[:, None, :]])
-                x = self._x[places]
-                pull = (held @ x[:, :, None])[:, :, 0]
-                cost = 0.5 * np.einsum("id,id->i", x, pull)
-                found.append(Leaving(self.inside[places[:, 0]], places, held, pull, cost))
+
+        across = model.hessian[inside]
+        self._inverse = positive_inverse(across[:, inside] + np.diag(model.ridge[inside]))
+        self._x = self._inverse @ model.linear[inside]
+        self._rows = self._slabs.spread(across)
+        self._weights = self._inverse @ self._rows
+        self._rho = self._slabs.spread(model.linear) - self._x @ self._rows
+
+    @cached_property
+    def schur(self) -> list[Vector]:
+        """S of each slab, the groups along the last axis."""
+        found = []
+        for slab, (own, _) in zip(self._slabs.slabs, self.model.own, strict=True):
+            rows, weights = slab.blocks(self._rows), slab.blocks(self._weights)
+            taken = np.matmul(rows.transpose(1, 2, 0), weights.transpose(1, 0, 2))
+            found.append(own - taken.transpose(1, 2, 0))
         return found
 
     @cached_property
-    def entering(self) -> list[Entering]:
-        """The groups that may enter."""
-        model, found = self.model, list[Entering]()
-        opened = ~self._fixed
-        opened[self.inside] = False
-        for g in model.members:
-            g = g[opened[g[:, 0]]]
-            if len(g):
-                taken = np.einsum("sgd,sge->deg", self._across[:, g], self._weights[:, g])
-                schur = model.hessian[g.T[:, None], g.T[None]] - taken
-                np.einsum("ddg->dg", schur)[:] += model.ridge[g].T
-                found.append(Entering(g, schur))
-        return found
+    def _gone(self) -> tuple[Index, Mask, Vector, Vector, Vector]:
+        """(places in S, which are real, C, C x, what dropping costs) of the groups that may leave.
 
-    def _gains(self, some: Entering, rho: Vector) -> Vector:
-        """rho.S^-1 rho / 2 of groups that may enter; the last axis is that of features."""
-        g = some.features.T
-        pulls = np.moveaxis(rho[..., g], -2, 0)
-        return 0.5 * quadratic_forms(some.schur, pulls, self.model.ridge[g])
+        A row per group.
+        """
+        slabs, place = self._slabs, np.zeros(len(self.model.linear), dtype=np.int64)
+        place[self.inside] = np.arange(len(self.inside))
+        at, real = slabs.places(self.leaving)
+        places = place[slabs.columns[at]]
+        block = self._inverse[places[:, :, None], places[:, None, :]]
+        both = real[:, :, None] & real[:, None, :]
+        held = inverses(np.where(both, block, np.eye(at.shape[1])))
+        x = np.where(real, self._x[places], 0.0)
+        pull = np.matmul(held, x[:, :, None])[:, :, 0]
+        return places, real, held, pull, 0.5 * np.einsum("id,id->i", x, pull)
 
-    def added(self) -> tuple[Index, Vector]:
-        """(leaders, gains) of the groups that may enter."""
-        leaders, gains = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for some in self.entering:
-            leaders.append(some.features[:, 0])
-            gains.append(self._gains(some, self._rho))
-        return np.concatenate(leaders), np.concatenate(gains)
+    def added(self) -> Vector:
+        """What each group gains that enters."""
+        return self._gains(self._rho)
 
-    def swaps(self) -> Iterator[Swaps]:
-        """Groups of one size in the place of those of another."""
-        for gone in self.leaving:
-            pulls = np.einsum("ie,iep->ip", gone.pull, self._weights[gone.places])
-            lost = gone.cost - self.model.price[gone.leaders]
-            for some in self.entering:
-                rho = self._rho + pulls
-                change = lost[:, None] + self.model.price[some.features[:, 0]]
-                yield Swaps(self, gone, some, rho, change, change - self._gains(some, rho))
+    def dropped(self) -> Vector:
+        """What dropping costs, of the groups that may leave; prices aside."""
+        return self._gone[-1]
 
-    def dropped(self) -> tuple[Index, Vector]:
-        """(leaders, what dropping costs) of the groups that may leave, prices aside."""
-        leaders, cost = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for gone in self.leaving:
-            leaders.append(gone.leaders)
-            cost.append(gone.cost)
-        return np.concatenate(leaders), np.concatenate(cost)
+    def _gains(self, rho: Vector) -> Vector:
+        """rho.S^-1 rho / 2 of all groups, on the last axis."""
+        return 0.5 * self._slabs.forms(self.schur, rho, self.model.own)
 
+    def swapped(self) -> Vector:
+        """The change of q by a swap at least, prices aside.
 
-class Swaps(NamedTuple):
-    """Groups of one size that may leave for those of another: a table of both."""
+        A row per group that may leave, a column per group.
+        """
+        return self.dropped()[:, None] - self._gains(self._pulled)
 
-    here: Blocks
-    gone: Leaving
-    some: Entering
-    rho: Vector
-    change: Vector
-    """What leaving costs, and prices."""
+    @cached_property
+    def _pulled(self) -> Vector:
+        """rho once a group has left."""
+        places, real, _, pull, _ = self._gone
+        spread = np.zeros((len(places), len(self.inside)))
+        rows, inner = np.nonzero(real)
+        spread[rows, places[rows, inner]] = pull[rows, inner]
+        return self._rho + spread @ self._weights
 
-    least: Vector
-    """The change at least."""
-
-    def closely(self, rows: Index, columns: Index) -> Vector:
-        """The change of some of them."""
-        here, model = self.here, self.here.model
-        g = self.some.features[columns]
-        part = here._weights[self.gone.places[rows][:, :, None], g[:, None, :]]
-        larger = np.einsum("sed,sef,sfh->dhs", part, self.gone.held[rows], part, optimize=True)
-        larger += self.some.schur[:, :, columns]
-        pulls = self.rho[rows[:, None], g].T
-        gains = 0.5 * quadratic_forms(larger, pulls, model.ridge[g.T])
-        return np.asarray(self.change[rows, columns] - gains)
+    def closely(self, rows: Index, groups: Index) -> Vector:
+        """The change of q by some swaps, prices aside."""
+        places, real, held, _, cost = self._gone
+        change = cost[rows]
+        for slab, schur, (_, least) in zip(
+            self._slabs.slabs, self.schur, self.model.own, strict=True
+        ):
+            some = np.flatnonzero((groups >= slab.groups.start) & (groups < slab.groups.stop))
+            if len(some) == 0:
+                continue
+            at, row = groups[some] - slab.groups.start, rows[some]
+            g = self._slabs.starts[groups[some], None] + np.arange(slab.room)
+            part = self._weights[places[row][:, :, None], g[:, None, :]]
+            part = np.where(real[row][:, :, None], part, 0.0)
+            more = np.matmul(part.transpose(0, 2, 1), np.matmul(held[row], part))
+            larger = schur[:, :, at] + more.transpose(1, 2, 0)
+            pulls = self._pulled[row[:, None], g].T
+            change[some] -= 0.5 * quadratic_forms(larger, pulls, least[:, at])
+        return change
 
 
 def group_moves(
     model: Quadratic, inside: Index, fixed: Mask, room: int, most: int, below: float
 ) -> list[Move]:
     """The most promising moves of whole groups with a change below a level, best first."""
-    here, found = Blocks(model, inside, fixed), list[Move]()
-    leaving, lost = here.dropped()
-    for i in np.flatnonzero(model.price[leaving] > 0.0):
-        found.append(Move(int(leaving[i]), None, float(lost[i] - model.price[leaving[i]])))
+    here, found, leaders = Blocks(model, inside, fixed), list[Move](), model.slabs.leaders
+    price, leaving = model.price[leaders], here.leaving
+    gone = here.dropped() - price[leaving]
+    for i in np.flatnonzero(price[leaving] > 0.0):
+        found.append(Move(int(leaders[leaving[i]]), None, float(gone[i])))
+    new = np.where(here.entering, price, np.inf)
     if room > 0:
-        leaders, gains = here.added()
-        changes = model.price[leaders] - gains
+        changes = new - here.added()
         found += [Move(None, int(leaders[j]), float(changes[j])) for j in first(changes, most)]
-    for swaps in here.swaps():
-        least, count = np.where(np.isnan(swaps.least), -np.inf, swaps.least).ravel(), CLOSELY
-        while True:
-            found = _best(found, most)
-            last = min(found[-1].change, below) if len(found) == most else below
-            left = np.flatnonzero(least < last)
-            if len(left) == 0:
-                break
-            some = left[first(least[left], count)]
-            rows, columns = np.divmod(some, swaps.least.shape[1])
-            changes = swaps.closely(rows, columns)
-            leave, enter = swaps.gone.leaders[rows], swaps.some.features[columns, 0]
-            found += [
-                Move(int(leave[j]), int(enter[j]), float(changes[j])) for j in first(changes, most)
-            ]
-            least[some], count = np.inf, 4 * count
-    return _best(found, most)
+    least = here.swapped() + (new - price[leaving][:, None])
+    least[np.isnan(least)] = -np.inf
+    least[:, ~here.entering] = np.inf
+    least, count = least.ravel(), CLOSELY
+    while True:
+        found = _best(found, most)
+        last = min(found[-1].change, below) if len(found) == most else below
+        left = np.flatnonzero(least < last)
+        if len(left) == 0:
+            return found
+        some = left[first(least[left], count)]
+        rows, groups = np.divmod(some, len(leaders))
+        changes = here.closely(rows, groups) + new[groups] - price[leaving[rows]]
+        leave, enter = leaders[leaving[rows]], leaders[groups]
+        found += [
+            Move(int(leave[j]), int(enter[j]), float(changes[j])) for j in first(changes, most)
+        ]
+        least[some], count = np.inf, 4 * count
 
 
 def _best(moves: list[Move], most: int) -> list[Move]:

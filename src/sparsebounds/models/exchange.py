@@ -35,6 +35,7 @@ from sparsebounds._support.linear import positive_inverse
 from sparsebounds.fitting import padded
 from sparsebounds.models.blocks import Blocks, group_moves
 from sparsebounds.models.moves import Move, first
+from sparsebounds.models.slabs import Slabs
 from sparsebounds.penalties import SINGLE, Groups
 
 LEAST = 1e-12
@@ -100,12 +101,14 @@ class Quadratic:
         return [fit + price for fit, price in zip(least, prices, strict=True)]
 
     @cached_property
-    def members(self) -> list[Index]:
-        """The features of groups, a row per group, for one size after the other."""
-        every = np.arange(len(self.linear))
-        if self.groups.single:
-            return [every[:, None]]
-        return list(self.groups.by_size(np.ones(len(every), dtype=np.bool_)))
+    def slabs(self) -> Slabs:
+        """The places of groups, where there are any."""
+        return Slabs(self.groups)
+
+    @cached_property
+    def own(self) -> list[tuple[Vector, Vector]]:
+        """(H_gg + R_g, R_g) of the groups of each slab."""
+        return self.slabs.own(self.hessian, self.ridge)
 
     @cached_property
     def curvature(self) -> Vector:
@@ -341,8 +344,9 @@ def without_least(model: Quadratic, inside: Index, fixed: Mask) -> Index:
         here = Around(model, inside)
         loss = np.where(fixed[inside], np.inf, here.x**2 / here.spread)
         return np.delete(inside, np.argmin(loss))
-    leaders, lost = Blocks(model, inside, fixed).dropped()
-    return after(inside, Move(int(leaders[np.argmin(lost)]), None, 0.0), model.groups)
+    blocks = Blocks(model, inside, fixed)
+    least = model.slabs.leaders[blocks.leaving[np.argmin(blocks.dropped())]]
+    return after(inside, Move(int(least), None, 0.0), model.groups)
 
 
 def after(inside: Index, move: Move, groups: Groups = SINGLE) -> Index:

@@ -203,13 +203,20 @@ class Pool:
 
 
 def strongest(program: Program, scores: Vector, count: int) -> Index:
-    """The free features with the largest scores: `count`, and twice the budget."""
+    """The free features with the largest scores: `count`, and twice the budget.
+
+    Of groups so many that their columns come to `count`, and twice the budget.
+    """
     groups, scale = program.groups, np.sqrt(1.0 if program.ridge is None else program.ridge)
     score = groups.norms(scores / scale if isinstance(scale, np.ndarray) else scores)
     score = np.where(groups.led(program.free), score, 0.0)
-    count += 2 * (program.k or 0)
-    strong = np.flatnonzero(level_set(score, count)[0])
-    return np.sort(groups.first(strong[np.argsort(-score[strong], kind="stable")[:count]]))
+    most = count + 2 * (program.k or 0)
+    strong = np.flatnonzero(level_set(score, most)[0])
+    strong = strong[np.argsort(-score[strong], kind="stable")[:most]]
+    if not groups.single:
+        before = np.cumsum(groups.sizes[strong]) - groups.sizes[strong]
+        strong = strong[: int(np.count_nonzero(before < count)) + 2 * (program.k or 0)]
+    return np.sort(groups.first(strong))
 
 
 def _grown(store: Vector, old: int, rows: Vector) -> Vector:

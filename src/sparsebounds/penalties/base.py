@@ -97,6 +97,11 @@ class Pattern:
     blocks: tuple[tuple[Index, Vector], ...] = ()
     cone: Vector | None = None
 
+    @property
+    def curved(self) -> bool:
+        """Whether every coordinate has curvature of its own, and none a sign to keep."""
+        return bool(np.all(self.ridge > 0.0)) and not np.any(self.sign)
+
     def turned(self, w: Vector, now: Vector) -> Mask:
         """Which coordinates belong to a group on the linear part that w turns around.
 

@@ -87,6 +87,12 @@ class Groups:
             return 1
         return int(np.max(np.bincount(self.leaders), initial=1))
 
+    @cached_property
+    def sizes(self) -> Index:
+        """The number of columns of each group, in the order of their leaders."""
+        assert self.leaders is not None
+        return np.diff(self._order[1], append=len(self.leaders))
+
     def gather(self, values: Vector) -> Vector:
         """The sum of each group, at its leader; 0 elsewhere. Columns are the last axis."""
         if self.leaders is None:
@@ -156,7 +162,7 @@ class Groups:
             return np.flatnonzero(self.held(taken))
         order, starts = self._order
         chosen = np.searchsorted(self.heads, np.unique(self.leaders[features]))
-        sizes = np.diff(starts, append=len(self.leaders))[chosen]
+        sizes = self.sizes[chosen]
         first = np.cumsum(sizes) - sizes
         places = np.arange(int(np.sum(sizes))) + np.repeat(starts[chosen] - first, sizes)
         return places if isinstance(order, slice) else np.sort(order[places])

@@ -46,28 +46,39 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
     slope = columns.T @ program.F.gradient(z)  # of Phi's first two terms, at u
     ridge = point.size[S]
     room = int(program.k or 0) - np.count_nonzero(program.free & (point.u == 1.0))
+    values, left = u[S].tolist(), list(range(len(S) - 1, -1, -1))
 
-    def rise(length: float) -> float:
-        """What Phi, and the ridge where the sum of u changes, gains on a step at the pair."""
-        steep, bent = (
-            slope[pair] + ridge[pair] + rate * (1.0 - 2.0 * value),
-            hessian[pair[:, None], pair],
-        )
-        first, second = steep @ sign, 0.5 * (sign @ bent @ sign) - rate * len(pair)
-        return length * float(first) + length**2 * float(second)
+    def steep(i: int) -> float:
+        """The slope of Phi, and of the ridge where the sum of u changes, in one weight."""
+        return float(slope[i] + ridge[i] + rate * (1.0 - 2.0 * values[i]))
 
-    while True:
-        pair = np.flatnonzero((u[S] > 0.0) & (u[S] < 1.0))[:2]
-        if len(pair) == 0:
-            return u, bound
-        sign, value = np.array([1.0, -1.0])[: len(pair)], u[S[pair]]
-        lengths = [-float(np.min(np.where(sign > 0.0, value, 1.0 - value)))]
-        if len(pair) > 1 or np.count_nonzero(u == 1.0) < room:
-            lengths.append(float(np.min(np.where(sign > 0.0, 1.0 - value, value))))
-        step = min(lengths, key=rise)
-        end = value + step * sign
-        u[S[pair]] = np.where(end < INTEGER, 0.0, np.where(end > 1.0 - INTEGER, 1.0, end))
-        slope += step * (sign @ hessian[pair])
+    while len(left) > 1:
+        i, j = left.pop(), left.pop()
+        first = steep(i) - steep(j)
+        second = 0.5 * float(hessian[i, i] - 2.0 * hessian[i, j] + hessian[j, j]) - 2.0 * rate
+        back, forth = -min(values[i], 1.0 - values[j]), min(1.0 - values[i], values[j])
+        step = _lower(first, second, back, forth)
+        values[i], values[j] = _settled(values[i] + step), _settled(values[j] - step)
+        slope += step * (hessian[i] - hessian[j])
+        left += [at for at in (i, j) if 0.0 < values[at] < 1.0]
+    if left:
+        (i,) = left
+        full = np.count_nonzero(u == 1.0) + values.count(1.0)
+        forth = 1.0 - values[i] if full < room else -values[i]
+        second = 0.5 * float(hessian[i, i]) - rate
+        values[i] = _settled(values[i] + _lower(steep(i), second, -values[i], forth))
+    u[S] = values
+    return u, bound
+
+
+def _lower(first: float, second: float, back: float, forth: float) -> float:
+    """The step of the two at which first s + second s^2 is less."""
+    return min(back, forth, key=lambda step: step * first + step**2 * second)
+
+
+def _settled(value: float) -> float:
+    """A weight, or 0 or 1 where it is one of these up to rounding."""
+    return 0.0 if value < INTEGER else 1.0 if value > 1.0 - INTEGER else value
 
 
 def primalized_supports(program: Program, relaxed: Relaxation) -> list[Index]:

@@ -22,8 +22,9 @@ from sparsebounds.relaxation.points import SmoothPoint
 EXCHANGES = 3
 """Times that coordinates of the wrong sign are dropped within one Newton step."""
 
-REDUCED = 1e-3
-"""The gradient that is left, next to the first one, in the preconditioner's norm."""
+LEAST, MOST = 1e-4, 1e-2
+"""What is left of r.z, next to the first: the square of the share of the gap that may be left (the
+gap of a linear piece falls as the gradient does), but neither less nor more than these."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,17 @@ class Products:
     """Whether there is no room for the matrix: what products have reached must do."""
 
     def minimum(
-        self, point: SmoothPoint, pattern: Pattern, proximal: Vector, held: float
+        self,
+        point: SmoothPoint,
+        pattern: Pattern,
+        proximal: Vector,
+        held: float,
+        asked: float = 0.0,
     ) -> tuple[Vector, float] | None:
-        """What `newton_point` asks for; None where a factorisation is better."""
+        """What `newton_point` asks for; None where a factorisation is better.
+
+        `asked` is the share of the gap that may be left.
+        """
         active, count = pattern.active, len(pattern.active)
         start, gradient = point.w[active], self.gradient.copy()
         gradient[:count] += pattern.linear + pattern.ridge * start
@@ -68,7 +77,9 @@ class Products:
         diagonal = self.diagonal + extra
         if direction is not None:
             diagonal = diagonal + direction**2 / pattern.share
-        solution = self._solved(times, 1.0 / np.maximum(diagonal, 1e-300), start, gradient, sign)
+        inverse = 1.0 / np.maximum(diagonal, 1e-300)
+        left = min(max(asked**2, LEAST), MOST)
+        solution = self._solved(times, inverse, start, gradient, sign, left)
         if solution is None:
             return None
         w = np.zeros(len(point.w))
@@ -82,13 +93,14 @@ class Products:
         start: Vector,
         gradient: Vector,
         sign: Vector,
+        share: float,
     ) -> Vector | None:
         """The minimiser without the coordinates that contradict their sign.
 
         `inverse` is that of the diagonal, and 0 where a coordinate is held at 0.
         """
         x, residual, left = start, -gradient, self.most
-        goal = REDUCED**2 * float(residual @ (inverse * residual))
+        goal = share * float(residual @ (inverse * residual))
         for exchange in range(EXCHANGES + 1):
             step, residual, left = _conjugate(times, inverse, residual, goal, left)
             x = x + step

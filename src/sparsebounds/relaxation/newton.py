@@ -22,6 +22,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.linear import positive_solved
 from sparsebounds.penalties import Pattern, Penalty, Slopes
 from sparsebounds.relaxation.conjugate import EXCHANGES, Products
+from sparsebounds.relaxation.few_rows import FewRows
 from sparsebounds.relaxation.points import SmoothPoint
 
 FLAT_INTERCEPT = 1e-10
@@ -54,6 +55,7 @@ class Smooth(Protocol):
     def fades(self, point: SmoothPoint) -> bool: ...
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]: ...
     def products(self, point: SmoothPoint, active: Index) -> Products | None: ...
+    def few_rows(self, point: SmoothPoint, active: Index) -> FewRows | None: ...
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]: ...
 
 
@@ -137,7 +139,10 @@ def newton(
             # Where steps are short, the intercept is held back as the features are.
             held = proximal if proximal >= GROWN_PROXIMAL else FLAT_INTERCEPT
             eager = idle == 0
-            trial = newton_point(smooth, point, pattern, proximal * diagonal, held, eager=eager)
+            asked = tolerance / gap if gap > 0.0 else 0.0
+            trial = newton_point(
+                smooth, point, pattern, proximal * diagonal, held, eager=eager, asked=asked
+            )
         steps += 1
         if trial is None:
             proximal = max(100.0 * proximal, GROWN_PROXIMAL)
@@ -195,20 +200,27 @@ def newton_point(
     held: float = FLAT_INTERCEPT,
     *,
     eager: bool = False,
+    asked: float = 0.0,
 ) -> tuple[Vector, float] | None:
     """The minimiser of the quadratic model on a piece of h; None where it is not definite.
 
     Coordinates whose solution contradicts the sign of their piece are set to zero and the rest
     is solved again: an exchange of many at once, where one at a time would need many steps. So are
     groups that turn around on their cone; those that are 0 already only where it is `eager`.
+    `asked` is the share of the gap that may be left: an iterative solution goes no further.
     """
     active, count = pattern.active, len(pattern.active)
+    now = np.ones(count) if eager else point.w[active]
     # Groups have blocks of curvature, which conjugate gradients do not know.
-    products = None if pattern.blocks else smooth.products(point, active)
-    if products is not None:
-        found = products.minimum(point, pattern, proximal, held)
-        if found is not None:
-            return found
+    if pattern.blocks:
+        few = smooth.few_rows(point, active) if pattern.curved else None
+        found = None if few is None else few.minimum(point, pattern, proximal, held, now)
+    else:
+        found, products = None, smooth.products(point, active)
+        if products is not None:
+            found = products.minimum(point, pattern, proximal, held, asked)
+    if found is not None:
+        return found
     matrix, right = smooth.system(point, active)
     matrix = matrix.T  # symmetric, and now in the order of LAPACK
     diagonal = np.einsum("ii->i", matrix)
@@ -231,7 +243,6 @@ def newton_point(
     matrix *= scale
     matrix *= scale[:, None]
     right *= scale
-    now = np.ones(count) if eager else point.w[active]
     solution = _with_signs(matrix, right, pattern, scale, now) if len(right) else np.zeros(0)
     if solution is None:
         return None

@@ -74,6 +74,9 @@ class RowPart:
     def products(self, point: SmoothPoint, active: Index) -> None:
         return None
 
+    def few_rows(self, point: SmoothPoint, active: Index) -> None:
+        return None
+
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         assert point.z is not None
         assert other.z is not None

@@ -22,6 +22,7 @@ from sparsebounds.losses import Loss, MeanLoss
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
+from sparsebounds.relaxation.few_rows import FEW, FewRows
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 FLAT = 1e-6
@@ -109,6 +110,15 @@ class Smooth(ABC):
         """The same f'' by its products with vectors; None where the matrix is better."""
         return None
 
+    def few_rows(self, point: SmoothPoint, active: Index) -> FewRows | None:
+        """The same f'' by its rows; None where they are many, or elsewhere."""
+        few = self._home is HOST and FEW * self.program.n <= len(active) <= len(self._store)
+        return FewRows(*self._weighted(point, active)) if few else None
+
+    @abstractmethod
+    def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
+        """Rows that have f'' as their products, one per coordinate, and the right side."""
+
     @abstractmethod
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         """t -> the derivative of f on the segment from `point` to `other`."""
@@ -193,10 +203,7 @@ class GramPart(Smooth):
         return part
 
     def curbed(self, index: Index | slice, diagonal: Vector) -> GramPart:
-        """f on some of the columns, less w.diag(diagonal) w/2, which must leave it convex.
-
-        It has no predictions.
-        """
+        """f on some columns less w.diag(diagonal) w/2, which leaves it convex; no predictions."""
         part = copy.copy(self)
         part._store, part.size = self._home.empty((0, self.program.n)), len(diagonal)
         if isinstance(index, slice):
@@ -230,6 +237,9 @@ class GramPart(Smooth):
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         return self._products.ravel().take(self._places(active)), self._linear[active]
+
+    def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
+        return self._home.rows(self._rows, active) * self._root, self._linear[active]
 
     def _places(self, index: Index) -> Index:
         """Where G on some features lies: one flat index is half the price of a pair."""
@@ -324,15 +334,18 @@ class GeneralPart(Smooth):
         return least_bend(self.program.loss)
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        rows, right = self._weighted(point, active)
+        return self._home.fetch(gram(rows)), right
+
+    def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
         assert point.z is not None
-        xp, fetch, bend = self._home.xp, self._home.fetch, self._bend(point)
+        xp, bend, gradient = self._home.xp, self._bend(point), point.gradient[active]
         rows = self._home.rows(self._rows, active)
-        gradient = point.gradient[active]
         if self.has_intercept:
             rows = xp.concat((rows, xp.ones_like(bend)[None, :]))
             gradient = np.append(gradient, point.slope)
-        scaled = rows * xp.sqrt(bend)
-        return fetch(gram(scaled)), fetch(product(rows, bend * point.z)) - gradient
+        right = self._home.fetch(product(rows, bend * point.z)) - gradient
+        return rows * xp.sqrt(bend), right
 
     def _balanced(self, b: Vector, z: Array) -> tuple[Vector, Array]:
         """Each row's best intercept by Newton's method: only then is a = F'(z) a dual vector."""
@@ -385,9 +398,3 @@ def _moved(F: MeanLoss, home: Home) -> MeanLoss:
 def least_bend(loss: Loss) -> float:
     """The curvature granted where a loss has none."""
     return FLAT * (1.0 if np.isnan(loss.smoothness) else loss.smoothness)
-
-
-def smooth_part(program: Program, home: Home = HOST) -> Smooth:
-    """The implementation for the program's loss, where the columns it is given live."""
-    kind = GramPart if program.loss.name == "squared" else GeneralPart
-    return kind(program, home)

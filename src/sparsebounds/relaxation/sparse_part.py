@@ -11,12 +11,12 @@ import copy
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Array, Index, Vector
+from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
 from sparsebounds.relaxation.points import SmoothPoint
-from sparsebounds.relaxation.smooth import GeneralPart, Smooth, smooth_part
+from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
 
 FACTORED = 4000
 """Coordinates of the largest system that is factored: its matrix takes 128 MB."""
@@ -60,24 +60,28 @@ class SparsePart(GeneralPart):
         return np.block([[matrix, border[:, None]], [border, total]]), np.append(right, last)
 
     def products(self, point: SmoothPoint, active: Index) -> Products | None:
-        bend, part, count = self._bend(point), self._of(active), len(active)
-        if not part.sparse and count <= FACTORED:
+        count, n = len(active), self.program.n
+        if not self._part.sparse and count <= FACTORED:
             return None
-        entries, n = float(part.entries), self.program.n
+        entries = float(np.sum(self._part.filled(active)))
         product = CALL + ENTRY * entries + ROW * n
         most = (FLOP * float(count) ** 3 + ENTRY * entries * (FEW + entries / n)) / product
         final = count > FACTORED
         if most < FEW and not final:
             return None
+        bend, part = self._bend(point), self._of(active)
         # What leaves the piece goes to 0, and the gradient with it.
         left = point.w.copy()
         left[active] = 0.0
-        gone = bend * self._image(left) if left.any() else np.zeros(self.program.n)
-        gradient = point.gradient[active] - part.scores(gone)
+        leaving = np.flatnonzero(left)
+        gradient, slope = point.gradient[active], point.slope
+        if len(leaving):
+            gone = bend * self._of(leaving).product(left[leaving])
+            gradient, slope = gradient - part.scores(gone), slope - float(np.sum(gone))
         diagonal, intercept = self.metric(point)[active], self.has_intercept
         if intercept:
             diagonal = np.append(diagonal, np.sum(bend))
-            gradient = np.append(gradient, point.slope - np.sum(gone))
+            gradient = np.append(gradient, slope)
 
         def apply(v: Vector) -> Vector:
             if not intercept:
@@ -109,3 +113,8 @@ def working_part(program: Program) -> Smooth:
     if matrix.thin or (matrix.tall and program.loss.name != "squared"):
         return SparsePart(program)
     return smooth_part(program, matrix.home if program.loss.portable else HOST)
+
+
+def smooth_part(program: Program, home: Home = HOST) -> Smooth:
+    """The implementation for the program's loss, where the columns it is given live."""
+    return (GramPart if program.loss.name == "squared" else GeneralPart)(program, home)

@@ -29,8 +29,14 @@ from sparsebounds.relaxation.workspace import Workspace
 
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
 """Columns in the first working set, and added in each round, at least (fewer on tall data)."""
+THIN = 1500
+"""The first columns of a thin matrix hold one in so many of its entries, about: long ones that the
+solution may not have would set the price of each product."""
 
 MOST_ROUNDS = 100
+ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
+"""The relative gap that is enough on a working set while violators are many; the second where the
+products of a STEP with sparse working columns take longer than a pass."""
 
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
@@ -88,7 +94,7 @@ class WorkingSet:
             root = np.sqrt(program.ridge)
             self._root = root if isinstance(root, np.ndarray) else float(root)
         self._signed, self._barred = bool(program.positive.any()), bool(program.never.any())
-        small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
+        self._small = small = SMALL_BATCH if program.n <= TALL else TALL_BATCH
         self._batch = max(small, program.matrix.batch)
         # Sparse columns are cheap, but in an easy problem a few of them are all that is needed.
         self._first = max(small, self._batch // 10) if program.matrix.thin else self._batch
@@ -147,7 +153,7 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        accuracy, idle = 0.1 * self.tol if self.warm else 1e-4, 0
+        accuracy, idle = 0.1 * self.tol if self.warm else ROUGH, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
@@ -179,7 +185,8 @@ class WorkingSet:
             # Few violators: the next round may be the last, and Newton's last digits are cheaper
             # than another pass. Many: they will move everything, and digits would be wasted.
             last = 10 * len(fresh) <= support
-            accuracy = 0.1 * self.tol if last else min(max(0.01 * self.gap, 0.1 * self.tol), 1e-4)
+            near, rough = 0.1 * self.tol, ROUGHER if self._dear() else ROUGH
+            accuracy = near if last else min(max(0.01 * self.gap, near), rough)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
@@ -193,11 +200,10 @@ class WorkingSet:
         program, w = self.program, self.w[self.index]
         deadline = self.deadline.before(scan=1)
         # An envelope is piecewise linear in parts: Newton's last steps there gain little.
-        worth = 0.0 if program.box is None else SLOW
+        start, worth = self.smooth.at(w, self.b), 0.0 if program.box is None else SLOW
         accuracy = max(accuracy, 0.2 * self.tol * self.scale if self.rounds == 0 else 0.0)
         if program.ball is None:
             penalty = program.penalty(self.index)
-            start = self.smooth.at(w, self.b)
             solved = newton(
                 self.smooth, penalty, start, accuracy, self.scale, worth=worth, deadline=deadline
             )
@@ -205,7 +211,7 @@ class WorkingSet:
             root = self._root if isinstance(self._root, float) else 1.0
             point, inner, cost = solved.point, penalty.weights(solved.point.w), solved.slopes.value
         else:
-            start, penalty = self.smooth.at(w, self.b), program.penalty(self.index, 1.0)
+            penalty = program.penalty(self.index, 1.0)
             if not self.eta > 0:
                 self.eta = penalty.multiplier(-start.gradient, program.ball)
             found = solve_ball(
@@ -296,15 +302,29 @@ class WorkingSet:
         """Always-in features, the start's support and the best scores."""
         program = self.program
         support, size = np.flatnonzero(self.w), program.groups.largest
-        count = max(self._first // size, 2 * (program.k or 0), 2 * len(support) // size)
-        count -= len(self.index) // size
-        held = program.groups.whole(np.union1d(support, program.problem.always))
-        first = np.setdiff1d(held, self.index)
-        if count <= 0:
+        least = max(self._small // size, 2 * (program.k or 0), 2 * len(support) // size)
+        count, held = max(self._first // size, least), len(self.index) // size
+        given = program.groups.whole(np.union1d(support, program.problem.always))
+        first = np.setdiff1d(given, self.index)
+        if count <= held:
             return first
         taken = np.concatenate((first, self.index))
-        strong, _ = level_set(self.last.strength, count + len(taken))
-        return np.concatenate((first, self._best(strong, taken, count)))
+        strong, _ = level_set(self.last.strength, count - held + len(taken))
+        if program.matrix.thin:
+            count = min(count, max(least, held + self._light(strong)))
+        return np.concatenate((first, self._best(strong, taken, max(0, count - held))))
+
+    def _dear(self) -> bool:
+        """Whether a Newton step takes longer than a pass."""
+        matrix = self.program.matrix
+        return bool(matrix.thin and STEP * matrix.filled(self.index).sum() > matrix.entries)
+
+    def _light(self, among: Mask) -> int:
+        """How many of these groups, the strongest, hold one in THIN of the entries."""
+        matrix, places = self.program.matrix, np.flatnonzero(among)
+        order = places[np.argsort(-self.last.strength[places])]
+        held = np.cumsum(matrix.filled(self.program.groups.first(order)))
+        return int(np.searchsorted(held, matrix.entries / THIN, side="right"))
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose strength exceeds what keeps them at zero."""
