@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sparsebounds.estimators._lockstep import step_models
-from sparsebounds.models import lockstep, step_losses
+from sparsebounds.losses import Logistic
+from sparsebounds.models import Alike, State, in_step, lockstep, step_losses
 from sparsebounds.program import Program
 from sparsebounds.testing import brute_force
 
@@ -50,3 +51,22 @@ def test_each_fold_as_if_alone(
                 found += value <= best + 1e-6 * abs(best)
                 total += 1
     assert found >= 0.9 * total
+
+
+def test_a_start_far_off_is_given_up_for_zero() -> None:
+    """Where the quadratic's minimum lies far down an exponential, plain steps end nowhere."""
+    rng = np.random.default_rng(0)
+    columns = rng.standard_t(2, size=(2, 50))
+    y = np.where(columns[0] - columns[1] + 0.5 * rng.normal(size=50) > 0.0, 1.0, -1.0)
+    shares, one = np.full((1, 50), 0.02), np.ones(1)
+    ridges, none = np.full((1, 2), 1e-6), np.zeros(1, dtype=np.int64)
+    some = np.zeros(0, dtype=np.int64), np.ones(2, dtype=bool)
+    alike = Alike(columns, Logistic(), y[None], shares, one, ridges, none, True, *some)
+    step, inside = in_step(alike), np.array([[0, 1]])
+    far = State(none, inside, np.array([[40.0, -40.0]]), np.zeros(1), np.full(1, np.inf))
+    with np.errstate(all="ignore"):
+        assert step.fit(far, far.value).value[0] == np.inf
+        found = step._surely(far)
+    program = Program(columns.T, y, k=2, ridge=1e-6, loss="logistic", fit_intercept=True)
+    best = brute_force(program)
+    assert found.value[0] == pytest.approx(best.value, rel=1e-9)

@@ -8,10 +8,12 @@ longer than that, and is made when it is asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -56,6 +58,13 @@ Split = tuple[Index, Index]
 
 FACTORS = (0.03, 0.3, 3.0)
 """ridges="auto": the ridge of the rule times these, where folds choose."""
+
+POINTS, NUMBERS = 800, 3e5
+"""Points of paths that are worth the start of processes, on tables of up to so many numbers; fewer
+on larger ones."""
+
+LARGE = 50_000
+"""Numbers of a table from which on classes are solved by threads."""
 
 EFFORT = 0.25
 """The part of its work that exact="auto" takes after a choice: about as long as the folds."""
@@ -165,7 +174,8 @@ class SparseCV(LinearEstimator):
             check_scores(scores)
             at, point = chosen(scores, self.rule)
         else:
-            every = Parallel(n_jobs=self.n_jobs)(
+            jobs = processes(self.n_jobs, X, len(ridges), coded, options)
+            every = Parallel(n_jobs=jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
             )
             values = [self._informed(found, X, coded, weights, options) for found in every]
@@ -176,21 +186,25 @@ class SparseCV(LinearEstimator):
         self.best_k_ = None if options["l0s"] else self._grid[point]
         self.best_l0_ = self._grid[point] if options["l0s"] else None
         self.cv_results_ = self._results(options, ridges, scores)
-        found = []
-        for i, target in enumerate(self._labelled(coded)):
-            known = [] if self._paths is None else [self._paths[i][point].support]
-            program = posed(X, target, weights, self.ridge_, options, self._grid[point])
-            solution = solve_program(
-                program,
-                self.tol,
-                exact=self.exact,
-                time_limit=self.time_limit,
-                known=known,
-                effort=EFFORT,
-            )
-            found.append(solution)
-            if self._paths is not None:
-                self._paths[i] = through(self._paths[i], program, solution)
+        known: list[list[Index]] = [[] for _ in coded]
+        if self._paths is not None:
+            known = [[path[point].support] for path in self._paths]
+        given = self.ridge_, options, self._grid[point]
+        programs = [posed(X, target, weights, *given) for target in self._labelled(coded)]
+        # Threads share X; those of a small problem would wait for one another.
+        jobs = self.n_jobs if type(X) is np.ndarray and X.size >= LARGE else 1
+        solving = partial(
+            solve_program, tol=self.tol, exact=self.exact, time_limit=self.time_limit, effort=EFFORT
+        )
+        found: list[Solution] = Parallel(n_jobs=jobs, prefer="threads")(
+            delayed(solving)(program, known=some)
+            for program, some in zip(programs, known, strict=True)
+        )
+        # Processes, if there are any, give the solutions back without their data.
+        found = [replace(one, program=own) for one, own in zip(found, programs, strict=True)]
+        if self._paths is not None:
+            every = zip(self._paths, programs, found, strict=True)
+            self._paths = [through(*each) for each in every]
         return found
 
     def _scores(
@@ -224,8 +238,9 @@ class SparseCV(LinearEstimator):
                 tested = zip(splits, models, strict=True)
                 found = [scored(*judge, test, fold, options) for (_, test), fold in tested]
         if not found:
+            jobs = processes(self.n_jobs, X, len(splits) * len(ridges), coded, options)
             work = (delayed(fold_scores)(*judge, *split, *given) for split in splits)
-            found = Parallel(n_jobs=self.n_jobs)(work)
+            found = Parallel(n_jobs=jobs)(work)
         return np.array(found).transpose(1, 2, 0)
 
     def _scoring(self, loss: Loss) -> Any:
@@ -298,6 +313,14 @@ class SparseCV(LinearEstimator):
             return table | {self.criterion: -flat[:, 0]}
         table |= {f"split{i}_test_score": column for i, column in enumerate(flat.T)}
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
+
+
+def processes(
+    n_jobs: int | None, X: Any, paths: int, coded: Sequence[Vector], options: dict[str, Any]
+) -> int | None:
+    """How many processes go along so many paths for each response: one, where these are short."""
+    points = paths * len(coded) * len(options["ks"] or options["l0s"])
+    return n_jobs if points * max(1.0, math.prod(X.shape) / NUMBERS) >= POINTS else 1
 
 
 def posed(

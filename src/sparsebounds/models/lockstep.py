@@ -167,7 +167,13 @@ class Lockstep(ABC):
         return found
 
     def _surely(self, state: State) -> State:
+        """The best models on the supports; from 0 where the state's own are too far off."""
         found = self.fit(state, np.full(len(state.which), np.inf))
+        lost = np.flatnonzero(~np.isfinite(found.value))
+        if len(lost):
+            part = state.at(lost)
+            again = replace(part, w=np.zeros_like(part.w), b=np.zeros_like(part.b))
+            found.put(lost, self.fit(again, np.full(len(lost), np.inf)))
         if not np.all(np.isfinite(found.value)):
             raise Unsettled
         return found
