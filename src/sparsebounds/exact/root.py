@@ -41,9 +41,9 @@ FIRST, NEXT = 0.5, 0.22
 """The first level, on the way from the lower bound to the upper one; and the second, on that from
 what the first one proves to it."""
 
-NEAR, LITTLE, SAFE = 0.06, 0.01, 0.005
+NEAR, LITTLE, SAFE = 0.06, 0.01, 0.01
 """Parts of the gap: a level that is so near to what it proves, or proves so little, is the last;
-and what the curvature of the last one is to prove beyond the level itself, for rounding."""
+and what the last one is to prove beyond itself, or may leave."""
 
 REGIONS, ROW = 12.0, 1000.0
 """Times that the curvature is formed on the way to a region, about; and what the loss of one row
@@ -106,16 +106,14 @@ def _by_levels(
     """The better proof of two levels; None where neither has one."""
     lower, gap = relaxed.lower, upper - relaxed.lower
     level = lower + FIRST * gap
-    tried = [_at_level(program, relaxed, level, goal, 0.02 * gap, deadline)]
-    inner, bend = lower, None
-    if tried[0] is not None:
-        inner, bend = tried[0].inner, tried[0].region.bend
+    tried = [_at_level(program, relaxed, level, goal, 2.0 * SAFE * gap, deadline)]
+    inner = lower if tried[0] is None else tried[0].inner
     near = abs(level - inner) <= NEAR * gap
     useless = tried[0] is not None and inner - lower < LITTLE * gap
     if not (near or useless or min(level, inner) >= goal):
         level = inner + NEXT * (level - inner)
         enough = min(goal, level + SAFE * gap)
-        tried.append(_at_level(program, relaxed, level, enough, 0.02 * gap, deadline, bend))
+        tried.append(_at_level(program, relaxed, level, enough, SAFE * gap, deadline, tried[0]))
     for found in sorted(filter(None, tried), key=lambda one: -one.lower):
         proof = found.proof(program, relaxed)
         if proof is not None and proof.lower > lower:
@@ -151,12 +149,12 @@ def _at_level(
     enough: float,
     within: float,
     deadline: Deadline,
-    bend: Vector | None = None,
+    other: _Found | None = None,
 ) -> _Found | None:
     """A diagonal on the region of the models up to a level; None where it proves nothing new.
 
-    A bound that is `enough`, or `within` so much of the best one, ends the work. `bend` are the
-    curvatures of another level.
+    A bound that is `enough`, or `within` so much of the best one, ends the work. `other` is what
+    was found at another level.
     """
     kept = np.union1d(
         features_left(program, relaxed.point, level),
@@ -166,11 +164,15 @@ def _at_level(
         return None
     part, t = program.restricted(kept), relaxed.point.t
     w, b = relaxed.w[kept], relaxed.b
+    lent, near = LENT * part.ridges, None
+    bend = None if other is None else other.region.bend
+    if other is not None and level < other.region.level and np.isin(kept, other.kept).all():
+        # On a smaller region the loss has more curvature.
+        near = other.diagonal[np.searchsorted(other.kept, kept)] + lent
     region = region_at(part, dual_point_at(part, t), w, b, level, bend)
     curvature = None if region is None else region.curvature(part, t, claim=True)
     if region is None or curvature is None:
         return None
-    lent = LENT * part.ridges
     first = minorant_at(curvature, -lent)
     if first is None:
         return None
@@ -184,6 +186,7 @@ def _at_level(
         w,
         lambda bound: bound + base >= enough,
         within=within,
+        near=near,
     )
     if not value + base > relaxed.lower:
         return None

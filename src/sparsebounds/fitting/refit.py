@@ -66,8 +66,8 @@ def refit(
     small = None if columns is not None else compressed(program)
     if small is not None:
         return on_all_rows(program, refit(small, support, near=near))
-    extra = np.setdiff1d(np.flatnonzero(program.always), support)
-    whole = program.groups.whole(np.union1d(support, extra).astype(np.int64))
+    every = np.concatenate((support, program.problem.always)).astype(np.int64)
+    whole = program.groups.whole(np.unique(every))
     if columns is None or len(whole) > len(support):
         support, columns = whole, program.matrix.columns(whole)
     if not program.loss.convex:

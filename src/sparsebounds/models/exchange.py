@@ -71,7 +71,8 @@ class Quadratic:
         curvature = np.diagonal(self.hessian) + np.fmax(self.ridge, 0.0)
         unit = 1.0 / np.sqrt(np.fmax(curvature, 1e-300))
         ridge = np.fmax(unit * self.ridge * unit, 1e-12)
-        hessian = unit[:, None] * self.hessian * unit
+        hessian = self.hessian * unit
+        hessian *= unit[:, None]
         linear = unit * self.linear
         return replace(self, hessian=hessian, linear=linear, ridge=ridge), unit
 
@@ -136,8 +137,9 @@ class Quadratic:
 @np.errstate(all="ignore")
 def gain(numerator: Vector, denominator: Vector, positive: Mask) -> Vector:
     """What freeing one coordinate gains: numerator^2 / (2 denominator), one-sided if asked."""
-    reach = np.where(positive, np.maximum(numerator, 0.0), np.abs(numerator))
-    result: Vector = 0.5 * reach**2 / denominator
+    if np.any(positive):
+        numerator = np.where(positive, np.maximum(numerator, 0.0), numerator)
+    result: Vector = 0.5 * numerator**2 / denominator
     return result
 
 

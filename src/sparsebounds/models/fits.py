@@ -88,9 +88,12 @@ class Fits:
         """The features of a model, and the rest of their groups."""
         return self.program.groups.whole(model.support)
 
+    def _with_always(self, support: Index) -> Index:
+        """A support, in order, and the features that are always in."""
+        return np.union1d(support, self._always) if len(self._always) else support
+
     def _key(self, support: Index) -> tuple[int, ...]:
-        always = self._always
-        return tuple((np.union1d(support, always) if len(always) else support).tolist())
+        return tuple(self._with_always(support).tolist())
 
     def _keep(self, support: Index, found: Model) -> Model:
         """A model that is compared with the incumbent."""
@@ -142,7 +145,7 @@ class Fits:
 
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         """The best model of a support to all digits, from a model near it where there is one."""
-        support = np.union1d(support, self._always).astype(np.int64)
+        support = self._with_always(support)
         columns = self._columns.raw(np.searchsorted(self.pool, support))
         return refit(self.program, support, columns, near)
 

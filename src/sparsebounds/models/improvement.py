@@ -66,10 +66,8 @@ class Improvement(Fits):
         self, expansion: Expansion, known: Sequence[Index], stop: Callable[[], bool]
     ) -> list[Index]:
         """Supports that a beam search leads to from the largest known ones, best first."""
-        program, always = self.program, self._always
-        supports = list(known) or [always]
-        if len(always):
-            supports = [np.union1d(support, always) for support in supports]
+        program = self.program
+        supports = [self._with_always(one) for one in known] or [self._always]
         sizes = [int(np.count_nonzero(program.free[one])) for one in supports]
         starts = [
             np.searchsorted(self.pool, one)
@@ -98,17 +96,18 @@ class Improvement(Fits):
         The other half of its features, at random, is exchanged for others of the pool: descents
         that start nearer mostly lead back.
         """
-        program, rng = self.program, np.random.default_rng(seed)
+        rng, last = np.random.default_rng(seed), None
         for _ in range(count):
-            support = self.support(self.incumbent)
-            chosen = support[program.free[support]]
-            others = np.setdiff1d(self.pool[~self.fixed], chosen)
-            changed = min(max(1, len(chosen) // 2), len(others))
+            if self.incumbent is not last:
+                last, support = self.incumbent, self.support(self.incumbent)
+                chosen = support[self.program.free[support]]
+                others = np.setdiff1d(self.pool[~self.fixed], chosen)
+                changed = min(max(1, len(chosen) // 2), len(others))
             if len(chosen) == 0 or changed == 0:
                 return
             kept = rng.permutation(chosen)[: len(chosen) - changed]
             start = np.concatenate((kept, rng.choice(others, changed, replace=False)))
-            start = np.union1d(program.groups.whole(np.sort(start)), self._always)
+            start = self._with_always(self.program.groups.whole(np.sort(start)))
             end = self._descend(self._around(self.incumbent), start, stop)
             if end is not None:
                 yield end

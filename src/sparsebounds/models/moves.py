@@ -31,7 +31,9 @@ def first(values: Vector, most: int) -> list[int]:
     if most == 1:
         at = int(np.argmin(values))  # the first NaN, where there is one
         return [at if values[at] == values[at] else int(np.argmin(np.fmin(values, np.inf)))]
-    places = np.arange(len(values))
     if most < len(values):
         places = np.flatnonzero(values <= np.partition(values, most)[most])
-    return [int(at) for at in places[np.argsort(values[places], kind="stable")[:most]]]
+        found: list[int] = places[np.argsort(values[places], kind="stable")[:most]].tolist()
+        return found
+    every: list[int] = np.argsort(values, kind="stable").tolist()
+    return every

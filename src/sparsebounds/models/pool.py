@@ -177,7 +177,9 @@ class Pool:
             grown[:old, old:] = product(self._centred[:old], (fresh * self._program.F.p).T)
             grown[old:, :old] = grown[:old, old:].T
             self._gram, self._multiplied = grown, size
-        return self._gram[places[:, None], places]
+        # One flat index is half the price of a pair.
+        found: Vector = self._gram.ravel().take(places[:, None] * len(self._gram) + places)
+        return found
 
     def _read(self, features: Index) -> None:
         program, old, size = self._program, self._size, self._size + len(features)

@@ -90,7 +90,8 @@ class Row:
         """This row, with the model of another one where that is better here."""
         best, price = self, one_price(self.program) or 0.0
         for other in others:
-            if other.unpriced + price * other.counted < best.certificate.upper:
+            prices = price * other.counted if price else 0.0
+            if other.unpriced + prices < best.certificate.upper:
                 upper = other.upper_at(self.program)
                 best = best.with_model(other, upper) if upper < best.certificate.upper else best
         return best

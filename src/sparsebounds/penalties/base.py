@@ -206,9 +206,12 @@ class Penalty(ABC):
         """h and its derivatives at w, which must be allowed."""
         t = self.lengths(w)
         beta = self._slope(t)
+        steep, zero = np.maximum(t, beta), t == 0.0
+        if not self._all_free:
+            steep, zero = np.where(self.inside, t, steep), zero & ~self.inside
         # The slope is infinite where nothing more may be taken (k = 0): zeros stay zeros.
-        steep = np.where(self.inside | (t == 0.0), t, np.maximum(t, beta))
-        kink = np.where(self.inside | (t > 0.0), 0.0, beta)
+        steep[zero] = 0.0
+        kink = np.where(zero, beta, 0.0)
         if self.groups.single:
             gradient = self.root * steep * np.sign(w)
         else:

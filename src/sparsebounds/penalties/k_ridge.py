@@ -99,12 +99,14 @@ class KRidge(Penalty):
         return t if self._all_free else np.where(self.inside, 0.0, t)
 
     def _total(self, t: Vector, beta: Any, steep: Vector) -> float:
-        return 0.5 * float(np.sum(t * steep))
+        return 0.5 * float(t @ steep)
 
     def _landing(self, t: Vector, shift: Vector) -> Vector:
         shares = split(self._counted(t), shift, self.k)
-        u = np.zeros(len(t))
-        u[shares.index] = shares.u
+        u = shares.u
+        if not isinstance(shares.index, slice):
+            u = np.zeros(len(t))
+            u[shares.index] = shares.u
         if np.count_nonzero(u == 1.0) >= self.k:
             # Full features use up the budget: what rounding leaves to others is no share of it.
             u[u < 1.0] = 0.0

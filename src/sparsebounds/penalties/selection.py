@@ -19,6 +19,12 @@ import numpy as np
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import with_errors
 
+SHORT = 512
+"""Arrays that are sorted, or searched as a whole, in less time than their largest are found."""
+
+MILD = 4.0
+"""Shifts d up to this: t - b d loses a few bits at most."""
+
 _BLOCKS_PER_ELEMENT = 8
 _SMALLEST_BLOCK = 4
 _SAME = 2.0**-51
@@ -28,7 +34,7 @@ _SAME = 2.0**-51
 class Share:
     """How the budget is spread: `u` lists the weights of the features `index`; others get 0."""
 
-    index: Index
+    index: Index | slice
     u: Vector
     slope: float
 
@@ -110,13 +116,19 @@ def slope(t: Vector, k: int) -> float:
     """
     if k >= len(t):
         return 0.0
-    high = t[level_set(t, k + 1)[0]]
-    if len(high) <= k:
-        return 0.0
-    a = np.sort(top(high, k))
-    ties = int(np.count_nonzero(high >= a[0])) - k
-    low = float(np.sum(np.where(t < a[0], t, 0.0)))
-    sums = np.cumsum(a) + (low + ties * float(a[0]))
+    if len(t) <= SHORT:
+        ordered = np.sort(t)
+        if ordered[-k - 1] == 0.0:
+            return 0.0
+        a, low = ordered[-k:], float(ordered[:-k].sum())
+    else:
+        high = t[level_set(t, k + 1)[0]]
+        if len(high) <= k:
+            return 0.0
+        a = np.sort(top(high, k))
+        ties = int(np.count_nonzero(high >= a[0])) - k
+        low = float(np.sum(np.where(t < a[0], t, 0.0))) + ties * float(a[0])
+    sums = a.cumsum() + low
     p = int(np.count_nonzero(np.arange(1.0, k + 1.0) * a <= sums))
     return float(sums[p - 1]) / p
 
@@ -127,6 +139,8 @@ def split(t: Vector, d: Vector, k: int) -> Share:
     Where an interval of slopes solves it (k full features, none partial) the least is taken, so
     that b = 0 when the budget is slack and b = max t_i/d_i when k = 0.
     """
+    if 0 < k < len(t) <= SHORT and np.count_nonzero(t) > k:
+        return Share(slice(None), *_solve(t, d, k))
     ratio = t / d
     if k == 0:
         return Share(np.zeros(0, dtype=np.int64), t[:0], float(np.max(ratio, initial=0.0)))
@@ -160,15 +174,16 @@ def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
     d is large t_i/b - d_i cancels, so the unknown is rise = b - base and t_i - base d_i is computed
     to full accuracy; the base follows when rise d_i grows large beside b.
     """
-    base = float(np.min(top(t / (1.0 + d), k)))
-    e = _minus_product(t, base, d)
+    base = float(np.partition(t / (1.0 + d), len(t) - k)[len(t) - k])
+    widest = float(d.max())
+    e = t - base * d if widest <= MILD else _minus_product(t, base, d)
     active = e > 0.0
     if int(np.count_nonzero(active)) == k:
         return active.astype(np.float64), float(np.max(np.where(active, 0.0, t) / d))
     # sum u is piecewise linear in 1/b: Newton's step is exact once the full and the partial
     # features are those of the solution. A step that leaves the bracket gives way to bisection.
     # The ends are kept as (base, rise), so that they stay exact when the base moves.
-    rise, widest = 0.0, float(np.max(d))
+    rise = 0.0
     low, high = (base, 0.0), (base, math.inf)
     while True:
         if abs(rise) * widest > 4.0 * (base + rise):
@@ -180,11 +195,10 @@ def _solve(t: Vector, d: Vector, k: int) -> tuple[Vector, float]:
         if abs(excess) <= _SAME * k:
             return u, base + rise
         low, high = ((base, rise), high) if excess > 0.0 else (low, (base, rise))
-        left, right = ((start - base) + more for start, more in (low, high))
-        entered, partial = u > 0.0, u < 1.0
-        full = len(u) - int(np.count_nonzero(partial))
-        partial &= entered
-        stiffness = float(d[partial].sum()) + (k - full)
+        left, right = (low[0] - base) + low[1], (high[0] - base) + high[1]
+        whole = u >= 1.0
+        partial = (u > 0.0) != whole
+        stiffness = float(d[partial].sum()) + (k - int(np.count_nonzero(whole)))
         step = (base + rise) * excess / stiffness if stiffness > 0.0 else math.inf
         if rise + step == rise:
             return u, base + rise

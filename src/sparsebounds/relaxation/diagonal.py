@@ -36,6 +36,9 @@ SPARED = 1e-3
 START = 0.7
 """Where the ascent begins: this part of the way to the boundary."""
 
+CLOSE = 20.0
+"""From a diagonal that is nearly the best, the barrier begins at so many times where it ends."""
+
 LENT, LENT_SEARCH, LENT_INSIDE = 0.9, 0.2, 0.99
 """The part of its ridge that a feature lends: at the root, for a search, and where always in."""
 
@@ -75,6 +78,17 @@ class Room:
             return None
         inverse = _inverse(factor)
         return _to_boundary(inverse, 1.0 / np.diagonal(inverse))
+
+    def begun(self, near: Vector | None) -> tuple[Vector | None, Vector | None]:
+        """Where an ascent begins, and the Cholesky factor of Q - D there; None: Q is singular."""
+        if near is not None:
+            near = np.maximum(near + self.lent, 0.01 * self.lent)
+            for part in (1.0, 0.95, 0.85, START):
+                factor = self.factor(part * near)
+                if factor is not None:
+                    return part * near, factor
+        start = self.start()
+        return (None, None) if start is None else (START * start, self.factor(START * start))
 
     def factor(self, d: Vector) -> Vector | None:
         """The Cholesky factor of Q - D; None where there is none."""
@@ -121,11 +135,13 @@ def best_diagonal(
     enough: Callable[[float], bool],
     ridge: float | None = None,
     within: float = 0.0,
+    near: Vector | None = None,
 ) -> tuple[float, Vector, Vector]:
     """(value, D, w): nearly the largest value of the relaxation over all D, and where it is.
 
     `smooth` holds all features of the program, `start` is its relaxed solution, `ridge` stands in
     for a ball. A value that is `enough`, or within about `within` of the largest, ends the work.
+    `near` is the best diagonal of a loss that is about as curved, and a little less.
     """
     w, penalty, scale = start, program.penalty(ridge=ridge), abs(program.null)
     own = own_ridges(program, ridge or 0.0)
@@ -137,14 +153,14 @@ def best_diagonal(
         found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
         return found.dual, found.best.w, supergradient(more, found.best.w)
 
-    d = room.start()
-    factor = None if d is None else room.factor(START * d)
+    d, factor = room.begun(near)
     if d is None or factor is None:
         return -math.inf, np.zeros(program.m), w
-    d = START * d
     value, w, up = relaxed(d)
     best = (value, d, w)
     mu = max(float(up @ d), 1e-12 * scale) / program.m
+    if near is not None:
+        mu = min(mu, CLOSE * within / program.m)
     barrier = _barrier(factor, d)
     values = 1
     while values < MOST_VALUES and not enough(best[0]):
