@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds.certificates.codec import _checksum
-from sparsebounds.certificates.row_codec import ROWS
+from sparsebounds.certificates.row_codec import ROWS, SPANS
 from sparsebounds.certificates.tree_codec import MINORANT, REGION, SHIFT, TREE
 
 Place = tuple[Any, ...]
@@ -32,6 +32,8 @@ def kind(path: Place) -> str | None:
         return REGION.get(path[-1])
     if "minorant" in path:
         return MINORANT.get(path[-1])
+    if "spans" in path:
+        return SPANS.get(path[-1])
     if "shifts" in path:
         return SHIFT.get(path[-1])
     return {"tree": TREE, "rows": ROWS}.get(path[0], {}).get(path[-1])

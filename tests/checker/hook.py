@@ -43,7 +43,8 @@ def why_not(certificate: Certificate, program: Any) -> str:
     tree, rows, boxes = certificate.tree, certificate.rows, len(certificate.boxes)
     size = (len(certificate.duals) + (0 if tree is None else tree.size)) * n * m
     size += 0 if tree is None or tree.minorant is None else n * len(tree.kept) ** 2
-    size += 1000 * boxes * n + 20 * (0 if rows is None else rows.size * n * (m + 20))
+    ends = 0 if rows is None else sum(len(one.row) for part in rows.spans for _, one in part.rounds)
+    size += 1000 * boxes * n + 20 * (0 if rows is None else (rows.size + ends) * n * (m + 20))
     if program.loss.name not in LOSSES:
         return "a loss of the test's own"
     if not np.isfinite([certificate.lower, certificate.upper]).all():
@@ -65,6 +66,8 @@ def kinds(certificate: Certificate) -> Iterator[str]:
         yield "standardized"
     if certificate.rows is not None:
         yield f"rows of {problem.loss}"
+        if certificate.rows.spans:
+            yield "spans"
     elif tree is None:
         yield "leaves"
     else:

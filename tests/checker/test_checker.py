@@ -24,6 +24,7 @@ from tests.certificates.conftest import form_terms, make_case, make_data
 from tests.checker.forgery import changed
 from tests.checker.judges import CHECKER, Check, adapted, verdicts
 from tests.checker.schema import ROOT, SCHEMA, flaws
+from tests.checker.spanning import Rounds, data_of, spoiled
 from tests.truncated import candidates
 
 import sparsebounds as sb
@@ -98,6 +99,16 @@ def rows() -> Iterator[tuple[str, Case]]:
         yield name, ({"X": X, "y": y}, made)
 
 
+def spans() -> Iterator[tuple[str, Case]]:
+    """Of all models, and of those with an intercept between two cuts."""
+    for seed in (0, 1):
+        program = spoiled(seed)
+        rounds = Rounds(candidates(program), np.random.default_rng(seed), near=seed == 1)
+        for _ in range(3):
+            rounds.add()
+        yield f"spans {seed}", (data_of(program), rounds.certificate())
+
+
 def smooth_and_level() -> Iterator[tuple[str, Case]]:
     """Rows of smooth losses, and a response far from 0."""
     rng = np.random.default_rng(11)
@@ -115,7 +126,7 @@ def smooth_and_level() -> Iterator[tuple[str, Case]]:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    return dict([*leaves_of_every_form(), *solved(), *rows(), *smooth_and_level()])
+    return dict([*leaves_of_every_form(), *solved(), *rows(), *spans(), *smooth_and_level()])
 
 
 def test_every_kind_of_certificate_is_accepted(check: Check, cases: dict[str, Case]) -> None:
@@ -127,12 +138,13 @@ def test_every_kind_of_certificate_is_accepted(check: Check, cases: dict[str, Ca
         assert check(document, data) == "", name
         tree = document["tree"] or {}
         parts.update([*tree, *tree.get("minorant", {}), *document, *document["problem"]])
+        parts.update([*document.get("rows", ())])
         parts.update([f"rows of {certificate.problem.loss}"] * ("rows" in document))
         parts.update(["several leaves"] * (len(document["leaves"]) > 1))
         # One unit more than the exact value is refused.
         false = document | {"lower": certificate.upper * (1.0 + 1e-9) + 1e-9}
         assert "it claims the lower bound" in check(false | {"sha256": _checksum(false)}, data)
-    wanted = ["minorant", "region", "exhausted", "rows", "several leaves", "level"]
+    wanted = ["minorant", "region", "exhausted", "rows", "spans", "several leaves", "level"]
     for part in (*wanted, *(f"rows of {loss}" for loss in DIPS)):
         assert parts[part], part
 
@@ -221,17 +233,20 @@ def test_random_forgeries(check: Check, cases: dict[str, Case]) -> None:
     assert told["differ"] <= 0.03 * MUTATIONS
 
 
-@pytest.mark.parametrize("name", ["rows", "tree"])
+@pytest.mark.parametrize("name", ["rows", "tree", "spans 0"])
 def test_counts_that_are_stated_allocate_nothing(
     name: str, check: Check, cases: dict[str, Case]
 ) -> None:
     data, certificate = cases[name]
     document = json.loads(encode(certificate))
-    counts = [key for key, value in document[name].items() if isinstance(value, int)]
+    holder = document["tree"] or document["rows"]
+    holder = holder.get("spans", holder)
     tracemalloc.start()
-    for key in counts:
-        forged = document | {name: document[name] | {key: 2**23}}
-        assert check(forged | {"sha256": _checksum(forged)}, data).startswith("Refused")
+    for key in [key for key, value in holder.items() if isinstance(value, int)]:
+        stated = holder[key]
+        holder[key] = 2**23
+        assert check(document | {"sha256": _checksum(document)}, data).startswith("Refused")
+        holder[key] = stated
     assert tracemalloc.get_traced_memory()[1] < 2**24
     tracemalloc.stop()
 

@@ -140,7 +140,7 @@ def genuine(number: int, folder: str, kind: str | None = None) -> Genuine:
     X = rng.normal(size=(n, m)) + 0.7 * rng.normal(size=(n, 1))
     y = X[:, :3] @ [1.0, -1.0, 0.5] + 0.5 * rng.normal(size=n)
     options: dict[str, Any] = {"k": 2, "ridge": 0.05}
-    exact = kind in ("tree", "shifted", "logistic tree", "group tree")
+    exact = "tree" in kind or "rows" in kind or kind == "shifted"
     if kind in GROUPED:
         options["groups"] = (0, 1, 0, 3, 1, 0, 6)
     loss = "squared"
@@ -167,6 +167,12 @@ def genuine(number: int, folder: str, kind: str | None = None) -> Genuine:
     elif kind == "boxes":
         loss, options = "tukey", {"k": 2, "ridge": 0.2, "fit_intercept": True}
         y[:3] += 20.0
+    elif kind in ("rows", "rows and intercept"):
+        loss, X, y = "truncated", X[:9, :3], y[:9]
+        y[:2] += [9.0, -9.0]
+        if kind == "rows and intercept":
+            options = {"k": 1, "ridge": 0.3, "fit_intercept": True}
+        options["parameters"] = {"c": 1.0}
     elif kind == "margins":
         loss, y, options = "sigmoid", np.sign(y + 0.1), {"l0": 0.02, "ball": 1.0}
     elif kind == "far":  # a null objective far above the optimum
@@ -213,7 +219,8 @@ def _split(document: Document) -> Document:
 
 KINDS = (
     "plain", "features", "cardinalities", "ball", "classes", "prices", "tree", "shifted",
-    "logistic tree", "boxes", "margins", "far", "long columns", "wide",
+    "logistic tree", "boxes", "rows", "rows and intercept", "margins", "far", "long columns",
+    "wide",
 )  # fmt: skip
 
 GROUPED = ("group leaves", "group tree", "group classes", "group prices")

@@ -9,6 +9,8 @@ import numpy as np
 from tests.hostile.draw import chance, pick
 from tests.hostile.forge import TREE, Document, Genuine, pack, squeeze, unpack, unsqueeze
 
+from sparsebounds.certificates.row_codec import ROWS, SPANS
+
 Rng = np.random.Generator
 
 
@@ -149,6 +151,20 @@ def change_tree(rng: Rng, document: Document, source: Genuine) -> str:
     return f"tree.{key} {_spoil(rng, tree, key, TREE[key])}"
 
 
+def change_rows(rng: Rng, document: Document, source: Genuine) -> str:
+    tree = document.get("rows")
+    if not tree:
+        return "no rows"
+    spans = chance(rng, 0.6) and "spans" in tree
+    holder, kinds = (tree["spans"], SPANS) if spans else (tree, ROWS)
+    key = pick(rng, *(key for key, value in holder.items() if not isinstance(value, dict)))
+    name = f"spans.{key}" if spans else f"rows.{key}"
+    if key in kinds:
+        return f"{name} {_spoil(rng, holder, key, kinds[key])}"
+    holder[key] = int(max(0, holder[key] + pick(rng, -1, 1, 2**27, 2**61)))
+    return name
+
+
 def _spoil(rng: Rng, holder: Document, key: str, dtype: str) -> str:
     values = unsqueeze(holder[key], dtype)
     how = pick(rng, "one", "one", "zero", "more", "fewer", "noise")
@@ -158,7 +174,7 @@ def _spoil(rng: Rng, holder: Document, key: str, dtype: str) -> str:
         values = values[:-1]
     elif how == "zero":
         values[:] = 0
-    elif len(values) and dtype == "<f8":
+    elif len(values) and dtype[1] == "f":
         noise = rng.normal(size=len(values)) * (rng.random(len(values)) < 0.5)
         values = values * (1 + pick(rng, 1e-9, 0.5, 10.0) * noise)
     elif len(values):
@@ -209,5 +225,6 @@ def change_anything(rng: Rng, document: Document, source: Genuine) -> str:
 
 FORGERIES: tuple[Callable[[Rng, Document, Genuine], str], ...] = (
     raise_lower, raise_lower, raise_lower, lower_upper, change_duals, change_leaves, change_model,
-    change_problem, change_problem, change_tree, change_tree, change_data, change_anything,
+    change_problem, change_problem, change_tree, change_tree, change_rows, change_rows,
+    change_data, change_anything,
 )  # fmt: skip
