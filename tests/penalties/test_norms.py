@@ -176,7 +176,7 @@ def test_lengths_of_groups_do_not_depend_on_where_their_columns_lie(rng) -> None
     beside = Groups(np.repeat(np.arange(0, 12, 4), 4))
     mixed = Groups(np.tile(np.arange(3), 4))
     uneven = Groups(np.repeat([0, 1, 5], [1, 4, 7]))
-    for row in (values, values[0]):
+    for row in (values, values[0], values[:0]):
         blocks = row.reshape((*row.shape[:-1], 3, 4))
         assert beside.norms(row) == pytest.approx(np.linalg.norm(blocks, axis=-1), rel=1e-15)
         turned = np.swapaxes(blocks, -1, -2).reshape(row.shape)

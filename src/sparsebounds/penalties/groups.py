@@ -133,7 +133,7 @@ class Groups:
             return values
         if self._width == 0:
             return np.sqrt(self.sums(np.square(values)))
-        rows = values.reshape((*values.shape[:-1], -1, self._width))
+        rows = values.reshape((*values.shape[:-1], len(self.heads), self._width))
         squares: Vector = np.vecdot(rows, rows)
         return np.sqrt(squares)
 
