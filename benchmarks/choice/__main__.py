@@ -30,7 +30,7 @@ FOLDS, FACTOR, FASTER, LONG = 5, 3.0, 1.6, 1.0
 """Folds; the most that ours may take over theirs; the least that two jobs must gain on what takes
 so many seconds. Shorter work may run as one job, and must not be slower."""
 
-SEED = 0
+SEED = 70608
 """Of the folds, and of the planted tables."""
 
 Table = tuple[np.ndarray, np.ndarray]
@@ -109,10 +109,10 @@ class Choice(Benchmark[ChoiceRow]):
     caption = (
         f"Five folds, shuffled with seed {SEED}, the same for all. k: chosen, of up to 20, with "
         "one of three ridges; score: R^2 or accuracy on the training rows; s: seconds of "
-        "processor, search and certificate included; MB: memory beside the table; alike: with one ridge and "
-        "without a search. Theirs: LassoCV, or LogisticRegressionCV with an l1 penalty (ten "
-        "strengths, the faster of saga and liblinear; saga for more than two classes). Ratios are ours "
-        "over theirs. The bars are about the first five tables."
+        "processor, search and certificate included; MB: memory beside the table; alike: with one "
+        "ridge and without a search. Theirs: LassoCV, or LogisticRegressionCV with an l1 penalty "
+        "(ten strengths, the faster of saga and liblinear; saga for more than two classes). Ratios "
+        "are ours over theirs. The bars are about the first five tables."
     )
     header = (
         *("table", "shape", "k", "score", "gap", "s", "MB", "alike, s"),
