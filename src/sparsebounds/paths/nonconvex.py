@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.certificates import Certificate
+from sparsebounds.certificates import Certificate, TreeError
 from sparsebounds.paths.course import Course
 from sparsebounds.paths.rows import Row
 from sparsebounds.program import Program
@@ -98,7 +98,11 @@ def _with_proof(row: Row, later: Certificate) -> Row:
     """The row with the proof of the point after it, where that proves more here."""
     if later.lower <= row.certificate.lower:
         return row
-    other = _evaluated(row, later)
+    try:
+        other = _evaluated(row, later)
+    except TreeError:
+        # Spans of rows hold up to the later point's objective.
+        return row
     return replace(row, certificate=max(row.certificate, other, key=lambda one: one.lower))
 
 
