@@ -109,3 +109,8 @@ class Abroad(Home):
 
 
 HOST = Home()
+
+
+def nonzeros(x: Vector) -> Index:
+    """Where numbers are not 0: of a mask, which takes a third of the time where they are many."""
+    return np.flatnonzero(x != 0.0)

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.bounds import INTEGER, rounding_rate
 from sparsebounds.primalization.primalize import vertex_of
 from sparsebounds.primalization.ties import TiedPoint, tied_point
@@ -36,7 +36,7 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
     if len(S) == 0:
         return u, 0.0
     columns = point.columns[:, S]
-    support = np.flatnonzero(point.w)
+    support = nonzeros(point.w)
     z = program.matrix.columns(support) @ point.w[support] + point.b
     smooth = program.loss.smoothness
     bend = program.F.curvature(z) if math.isnan(smooth) else smooth * program.F.p

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector, nonzeros
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.penalties import level_set
@@ -102,12 +102,11 @@ class WorkingSet:
         # Sparse columns are cheap, but in an easy problem a few of them are all that is needed.
         self._first = max(small, self._batch // 10) if program.matrix.thin else self._batch
         self.eta = math.nan if start is None or program.ball is None else start.eta
-        self.w = np.zeros(program.m)
-        self.b = program.null_intercept
+        self.w, self.b = np.zeros(program.m), program.null_intercept
         z = np.full(program.n, self.b)
         if start is not None:
             w, b = self._admissible(start.w), start.b if program.fit_intercept else 0.0
-            support = np.flatnonzero(w)
+            support = nonzeros(w)
             image = self._image(w, support) + b
             # A start that fits worse than no features at all (another response) is none.
             if program.F.value(image) <= program.null:
@@ -261,7 +260,8 @@ class WorkingSet:
             return self._valued(point.t, point.scores)
 
     def _valued(self, t: Vector, scores: Vector) -> _Score:
-        program, reach = self.program, np.abs(scores)
+        program, alone = self.program, self.program.groups.single
+        reach = np.abs(scores) if self._signed or self._barred or alone else scores
         if self._signed:
             reach = np.where(program.positive, np.maximum(-scores, 0.0), reach)
         if self._barred:
@@ -281,7 +281,7 @@ class WorkingSet:
     def _gain(self, reach: Vector, strength: Vector) -> float:
         """h*(-X^T a) over all features, with the best eta for the ball."""
         program, few = self.program, self._gainers(strength)
-        reach = reach[few]
+        reach = np.abs(reach[few])
         if program.ball is None:
             return program.penalty(few).conjugate(reach)
         penalty = program.penalty(few, 1.0)
@@ -304,7 +304,7 @@ class WorkingSet:
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
         program = self.program
-        support, size = np.flatnonzero(self.w), max(1, program.groups.largest // EARLY)
+        support, size = nonzeros(self.w), max(1, program.groups.largest // EARLY)
         least = max(self._small // size, 2 * (program.k or 0), 2 * len(support) // size)
         count, held = max(self._first // size, least), len(self.index) // size
         given = program.groups.whole(np.union1d(support, program.problem.always))
