@@ -13,8 +13,8 @@ from row_bounds import Node
 class Spans:
     """What is known of the nodes of a tree: by switches, and by spans of some nodes."""
 
-    def __init__(self, bounds, cuts, outer, level):
-        self.bounds, self.cuts, self.outer, self.level = bounds, cuts, outer, level
+    def __init__(self, bounds, cuts, outer):
+        self.bounds, self.cuts, self.outer = bounds, cuts, outer
         self.parts = []  # for each: the switches of its node, and its spans
 
     def node(self, state):
@@ -28,9 +28,10 @@ class Spans:
         return node
 
     def read(self, record, lends):
-        """The spans of a file, each end proved."""
+        """The spans of a file, each end proved; the level that they hold up to."""
         program, (n, m) = self.bounds.program, (self.bounds.program.n, self.bounds.program.m)
         need(program.loss.name == "truncated", "spans are for the truncated loss")
+        self.level = Q(unpacked(record, "level", "<f8", 1)[0])
         parts, rounds, ends = (record[name] for name in ("parts", "rounds", "ends"))
         sizes, own = (unpacked(record, x, "<i4", parts) for x in ("scope_counts", "part_rounds"))
         lent, counts = (unpacked(record, x, "<i4", rounds) for x in ("lent", "counts"))
@@ -56,6 +57,7 @@ class Spans:
             self.parts.append((scope, [(-INF, INF)] * n, (-INF, INF)))
             for lent, ends in some:
                 self.cut(state, lent, ends)
+        return self.level
 
     def cut(self, state, lent, ends):
         """One round of the last part."""

@@ -47,10 +47,9 @@ def rows_bound(program, record, level, duals):
     etas, middles = array("etas", "<f8", lents), array("middles", "<f8", lents)
     lends = [Lent(*some) for some in zip(theta, shares, etas, middles)]
     bounds = RowBounds(reduced, eta)
-    known = Spans(bounds, cuts, outer, level)
+    known = Spans(bounds, cuts, outer)
     if "spans" in record:
-        known.read(record["spans"], lends)
-        ceiling = min(ceiling, level)
+        ceiling = min(ceiling, known.read(record["spans"], lends))
     states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}
     scopes, lower = {scope[i] for i in range(size) if split[i] is None}, ceiling
     for node in range(size):

@@ -131,6 +131,7 @@ class Rounds:
             etas=np.array([one.eta for one in lent]),
             middles=np.array([one.middle for one in lent]),
             spans=(SpanProof(self.scope, tuple(enumerate(self.rounds))),),
+            level=self.level,
         )
         lower = row_tree_bound(program, tree, self.level, claim=True)
         made = Certificate.build(program, (), (), self.w, self.b, lower=lower, rows=tree)

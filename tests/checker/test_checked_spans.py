@@ -92,6 +92,8 @@ def forgeries(document: Any, rng: Any) -> Iterator[tuple[str, dict[str, Any], di
         "no models": {"scope_counts": [-1]},
         "no number": {"end": np.full_like(end, np.nan)},
         "an endless end": {"end": np.full_like(end, 1e300)},
+        "a higher level": {"level": 1.001 * held["level"]},
+        "no level": {"level": [np.nan]},
     }
     if not len(held["scope"]):
         del changes["more models"]
@@ -124,10 +126,8 @@ def test_forged_spans_are_refused(check: Check) -> None:
             assert ours, what
             told[ours] += 1
         less = document | {"upper": 0.999 * document["upper"]}
-        more = document | {"upper": 1.001 * document["upper"]}
-        for forged, words in ((less, "upper bound"), (more, "not proved")):
-            for answer in verdicts(claiming(forged, document["lower"]), data, check):
-                assert words in answer
+        for answer in verdicts(claiming(less, document["lower"]), data, check):
+            assert "upper bound" in answer
     assert told["Refused: the end of a span is not proved."] > 0.4 * sum(told.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ ROWS = {
     "middles": "<f8",
 }
 SPANS = {
+    "level": "<f8",
     "scope_counts": "<i4",
     "scope": "<i4",
     "part_rounds": "<i4",
@@ -51,7 +53,7 @@ def encode_row_tree(tree: RowTree) -> dict[str, Any]:
     sizes = {"kept_count": len(tree.kept), "cut_count": len(tree.cuts), "splits": len(tree.parent)}
     sizes |= {"point_count": len(tree.counts), "lent_count": len(tree.etas)}
     document = sizes | texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
-    return document | ({"spans": _encode_spans(tree.spans)} if tree.spans else {})
+    return document | ({"spans": _encode_spans(tree)} if tree.spans else {})
 
 
 def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
@@ -64,7 +66,7 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
     stored = int(counts.sum())
     if max(stored, lents * max(n, m)) > MOST:
         raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
-    return RowTree(
+    tree = RowTree(
         kept=arrays.places("kept", count, 0, m - 1),
         cuts=arrays.numbers("cuts", cuts),
         eta=float(arrays.numbers("eta", 1)[0]),
@@ -81,18 +83,21 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
         shares=arrays.numbers("shares", lents * count).reshape(lents, count),
         etas=arrays.numbers("etas", lents),
         middles=arrays.numbers("middles", lents),
-        spans=_decode_spans(reader.record("spans"), count, n, cuts, lents)
-        if "spans" in reader.content
-        else (),
     )
+    if "spans" not in reader.content:
+        return tree
+    spans, level = _decode_spans(reader.record("spans"), count, n, cuts, lents)
+    return replace(tree, spans=spans, level=level)
 
 
-def _encode_spans(spans: Sequence[SpanProof]) -> dict[str, Any]:
+def _encode_spans(tree: RowTree) -> dict[str, Any]:
     """Spans as a JSON object: parts, their rounds, and the ends of these."""
+    spans = tree.spans
     scopes = [np.flatnonzero(part.scope) for part in spans]
     rounds = [pair for part in spans for pair in part.rounds]
     ends = [one for _, one in rounds]
     arrays = {
+        "level": [tree.level],
         "scope_counts": [len(scope) for scope in scopes],
         "scope": _joined(
             [(one + 1) * part.scope[one] for part, one in zip(spans, scopes, strict=True)]
@@ -116,8 +121,8 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 def _decode_spans(
     reader: Reader, kept: int, n: int, cuts: int, lents: int
-) -> tuple[SpanProof, ...]:
-    """The spans in an object; CertificateError where arrays do not fit."""
+) -> tuple[tuple[SpanProof, ...], float]:
+    """The spans in an object and their level; CertificateError where arrays do not fit."""
     parts, rounds = reader.integer("parts", 1, MOST), reader.integer("rounds", 0, MOST)
     ends, arrays = reader.integer("ends", 0, MOST), compressed(reader, SPANS)
     if ends * kept > MOST:
@@ -148,4 +153,4 @@ def _decode_spans(
             raise CertificateError(f"{reader.path}.scope names a switch twice.")
         chosen = range(int(first[place]), int(first[place] + own[place]))
         proofs.append(SpanProof(state, tuple((int(lent[one]), made[one]) for one in chosen)))
-    return tuple(proofs)
+    return tuple(proofs), float(arrays.numbers("level", 1)[0])

@@ -78,6 +78,9 @@ class RowTree:
     spans: tuple[SpanProof, ...] = field(default=(), repr=False)
     """What is known of rows, each part from those before it."""
 
+    level: float = np.inf
+    """Spans are of models whose objective is at most this."""
+
     @property
     def size(self) -> int:
         """The number of nodes."""
@@ -159,8 +162,8 @@ def row_tree_bound(
     ]
     ends, lower = np.cumsum(tree.counts), np.inf
     if tree.spans:
-        # What is known of rows holds for models up to the level.
-        bounds, lower = _spanned(bounds, tree.spans, lent, level), level
+        # Other models are above the level.
+        bounds, lower = _spanned(bounds, tree.spans, lent, tree.level), tree.level
     for state, point in tree.states(reduced):
         part = slice(ends[point] - tree.counts[point], ends[point])
         w = np.zeros(reduced.m)

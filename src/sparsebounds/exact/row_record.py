@@ -58,7 +58,9 @@ class Record:
             self.closed, open_[:] = closed, opened
             raise
 
-    def tree(self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node]) -> RowTree:
+    def tree(
+        self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node], level: float
+    ) -> RowTree:
         """The proof as it stands."""
         leaves = self.closed | open_
         points: dict[tuple[int, int], int] = {}
@@ -107,6 +109,7 @@ class Record:
             etas=np.array([one.eta for one in table]),
             middles=np.array([one.middle for one in table]),
             spans=proofs,
+            level=level if proofs else np.inf,
         )
 
 

@@ -177,20 +177,20 @@ class RowSearch:
             self.bounds = bounds
             return self._improved(node, AGAIN, again=True)
 
-        before = self.bounds
-        found = self._narrower.of(before, node, self.highest, self.goal, better, self._stop)
-        self.nodes, self.work = self.nodes + 1, self.work + found.work
-        self.bounds = found.bounds
+        asked = self.highest, self.goal, better, self._stop
+        found = self._narrower.of(self.bounds, node, *asked)
+        self.nodes, self.work, self.bounds = self.nodes + 1, self.work + found.work, found.bounds
         if found.rounds:
             self.record.parts.append((node.state, found.rounds))
         return found.node
 
     def _narrow_open(self) -> None:
         """Narrow the spans of the open nodes, those of least bound first."""
-        waiting, self.open = sorted(self.open, key=lambda one: one[:2]), []
-        for _, _, place, node in waiting:
+        order = sorted(self.open, key=lambda one: one[:2])
+        better, self.open = [(one[2], self._narrowed(one[3])) for one in order], []
+        for place, node in better:
             self._tried.add(place)
-            self._push(place, self._narrowed(node))
+            self._push(place, node)
 
     def run(
         self,
@@ -235,14 +235,14 @@ class RowSearch:
 
     def progress(self) -> Any:
         """Where the search stands."""
-        upper = self.incumbent.value
-        sides = upper, min(self.lower, upper)
+        sides = self.incumbent.value, min(self.lower, self.incumbent.value)
         return SearchProgress(self.nodes, len(self.open), *sides, self.deadline.seconds)
 
     def tree(self) -> RowTree:
         """The proof as it stands."""
         opened = {place: node for _, _, place, node in self.open}
-        return self.record.tree(self.kept, self.bounds.switches, self.eta, opened)
+        known = self.kept, self.bounds.switches, self.eta
+        return self.record.tree(*known, opened, self.highest)
 
     def model(self) -> Model:
         """The best model."""
