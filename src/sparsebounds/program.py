@@ -25,7 +25,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector, nonzeros
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import above
 from sparsebounds._support.rounding import exact_dot, in_ball
@@ -228,7 +228,7 @@ class Program(Yardstick):
             check.real_vector("coef", coef, self.m, "column"),
             check.intercept(intercept, self.fit_intercept or shifted),
         )
-        support = np.flatnonzero(w)
+        support = nonzeros(w)
         with np.errstate(over="ignore", invalid="ignore"):
             z = self.matrix.columns(support) @ w[support] + b
             value = self.F.value(z) + self.regularizer(w)
@@ -236,7 +236,7 @@ class Program(Yardstick):
 
     def regularizer(self, w: Vector) -> float:
         """Everything but F, for w on the program's own columns; inf outside the constraints."""
-        support = np.flatnonzero(w)
+        support = nonzeros(w)
         size = w[support]
         if np.any(self.never[support]) or np.any(size[self.positive[support]] < 0):
             return math.inf

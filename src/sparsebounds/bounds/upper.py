@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Vector, nonzeros
 from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import TINY, U, down, sum_up, up
 from sparsebounds.losses import ULPS, Envelope
@@ -81,7 +81,7 @@ def objective_up(
     """
     if not math.isfinite(program.regularizer(w)) or (b != 0 and not program.fit_intercept):
         return math.inf
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     loss_up = np.empty(program.n)
     with np.errstate(over="ignore", invalid="ignore"):
         for rows, z, radius in _predicted(program, w, b, columns):
@@ -102,7 +102,7 @@ def objective_up(
 
 def claimed_objective(program: Program, w: Vector, b: float) -> float:
     """`objective_up` at WIDER, which a certificate claims; computed once for a model."""
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     return _claimed(program, support.tobytes(), w[support].tobytes(), b)
 
 
@@ -127,7 +127,7 @@ def _predicted(
     program: Program, w: Vector, b: float, columns: Vector | None
 ) -> Iterator[tuple[slice, Vector, Vector]]:
     """(rows, `predicted` there), block by block."""
-    support, matrix = np.flatnonzero(w), program.matrix
+    support, matrix = nonzeros(w), program.matrix
     blocks = matrix.image_blocks(support, w[support], columns)
     if isinstance(program.loss, Envelope):  # it has numbers of its own for every row
         blocks = iter([(slice(0, program.n), *matrix.image(support, w[support], columns))])

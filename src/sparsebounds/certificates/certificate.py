@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds._support.errors import CertificateError
 from sparsebounds._support.files import write_atomically
 from sparsebounds._support.html import block, interval
@@ -161,7 +161,7 @@ class Certificate:
         claim (`leaf_claim`, `tree_bound`), where that is at hand: evaluating it takes a pass over
         X for each dual vector.
         """
-        support, upper = np.flatnonzero(w), claimed_objective(program, w, b)
+        support, upper = nonzeros(w), claimed_objective(program, w, b)
         if lower is None and tree is not None:
             lower = tree_bound(program, tree, claim=True)
         if lower is None and rows is not None:

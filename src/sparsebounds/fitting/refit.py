@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds._support.rounding import in_ball
 from sparsebounds.bounds import objective_up
 from sparsebounds.fitting.local import default_starts, descent
@@ -47,7 +47,7 @@ class Model:
     @cached_property
     def support(self) -> Index:
         """Where w is not zero."""
-        return np.flatnonzero(self.w)
+        return nonzeros(self.w)
 
 
 # Overflow far from the solution is an infinite value, not news for the user.
@@ -146,7 +146,7 @@ def without_budget(program: Program, w: Vector) -> Program:
     """The program that allows a model of this many nonzeros: k raised to their number."""
     if program.k is None:
         return program
-    return program.with_budget(max(program.k, len(program.counted(np.flatnonzero(w)))))
+    return program.with_budget(max(program.k, len(program.counted(nonzeros(w)))))
 
 
 def best(models: Iterable[Model]) -> Model:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsebounds._support.array import Index
+from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds.fitting import Model, on_all_rows
 from sparsebounds.models.improvement import LARGE, Improvement
@@ -141,7 +141,7 @@ class Search(Improvement):
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
     """The relaxation's support and the free features with the best scores."""
-    support = np.flatnonzero(relaxed.w)
+    support = nonzeros(relaxed.w)
     likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k
     most = WIDEST + 4 * int(likely)
     if len(support) > most:
@@ -153,7 +153,7 @@ def pool_of(program: Program, relaxed: Relaxation) -> Index:
 def candidate_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     """Supports the relaxation suggests: its largest u, its largest |w|, and neighbours in size."""
     groups = program.groups
-    some = groups.whole(np.flatnonzero(relaxed.w))
+    some = groups.whole(nonzeros(relaxed.w))
     size = groups.part(some).lengths(np.abs(relaxed.w[some]))
     chosen = program.free[some] & (size > 0.0)
     free, size = some[chosen], size[chosen]

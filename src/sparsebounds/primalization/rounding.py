@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.bounds import INTEGER, rounding_rate
 from sparsebounds.primalization.primalize import vertex_of
 from sparsebounds.primalization.ties import TiedPoint, tied_point
@@ -36,7 +36,7 @@ def round_in_pairs(point: TiedPoint, u: Vector) -> tuple[Vector, float]:
     if len(S) == 0:
         return u, 0.0
     columns = point.columns[:, S]
-    support = np.flatnonzero(point.w)
+    support = nonzeros(point.w)
     z = program.matrix.columns(support) @ point.w[support] + point.b
     smooth = program.loss.smoothness
     bend = program.F.curvature(z) if math.isnan(smooth) else smooth * program.F.p
@@ -109,10 +109,10 @@ def primalized_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     u = vertex_of(point)[0]
     weights = np.where(program.free, point.u, 0.0)
     weights[point.tied] = u
-    chosen, whole = np.flatnonzero(weights), program.groups.whole
+    chosen, whole = nonzeros(weights), program.groups.whole
     if program.k is None:
         return [whole(chosen), whole(np.flatnonzero(weights == 1.0))]
     if len(chosen) > program.k:
         weights[point.tied] = round_in_pairs(point, u)[0]
-        chosen = np.flatnonzero(weights)
+        chosen = nonzeros(weights)
     return [whole(chosen)]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.primalization.centred import centred
 from sparsebounds.program import Program
 
@@ -88,7 +88,7 @@ def tied_point(program: Program, w: Vector, b: float) -> TiedPoint:
     w = _into_ball(program, w)
     u = cheapest_weights(program, w)
     w = np.where(u > 0.0, w, 0.0)  # no budget, or too small for a float
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     block = program.matrix.columns(support)
     value = program.F.value(block @ w[support] + b) + relaxed_cost(program, w, u)
     places, images = images_of(program, support, block, w[support] / u[support])
@@ -127,7 +127,7 @@ def images_of(program: Program, support: Index, block: Vector, v: Vector) -> tup
 
 def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:
     """Everything but F in the relaxed objective: sum_i ridge_i/2 w_i^2/u_i + l0_i u_i."""
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     cost = float(program.prices @ u)
     if program.ball is None:
         cost += 0.5 * float(program.ridges[support] @ (w[support] ** 2 / u[support]))
@@ -172,6 +172,6 @@ def _into_ball(program: Program, w: Vector) -> Vector:
     if program.ball is None:
         return w
     u = np.ones(program.m) if program.k is None else cheapest_weights(program, w)
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     size = float(np.sum(w[support] ** 2 / u[support]))
     return w if size <= program.ball else w * math.sqrt(program.ball / size)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Index, Mask, Vector, nonzeros
 from sparsebounds._support.deadline import Deadline
 from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scored
 from sparsebounds.penalties import level_set
@@ -104,7 +104,7 @@ class WorkingSet:
         z = np.full(program.n, self.b)
         if start is not None:
             w, b = self._admissible(start.w), start.b if program.fit_intercept else 0.0
-            support = np.flatnonzero(w)
+            support = nonzeros(w)
             image = self._image(w, support) + b
             # A start that fits worse than no features at all (another response) is none.
             if program.F.value(image) <= program.null:
@@ -301,7 +301,7 @@ class WorkingSet:
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
         program = self.program
-        support, size = np.flatnonzero(self.w), program.groups.largest
+        support, size = nonzeros(self.w), program.groups.largest
         least = max(self._small // size, 2 * (program.k or 0), 2 * len(support) // size)
         count, held = max(self._first // size, least), len(self.index) // size
         given = program.groups.whole(np.union1d(support, program.problem.always))

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds._support.deadline import Limit
 from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError
@@ -164,7 +162,7 @@ class Solution(Predicting):
         return cls(
             coef=coef,
             intercept=intercept,
-            support=np.flatnonzero(coef),
+            support=nonzeros(coef),
             message=f"The model is {far}.{more}",
             fixed_in=screened.fixed_in,
             fixed_out=screened.fixed_out,
