@@ -79,7 +79,7 @@ class Workspace:
     def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
-            if not len(self.index):
+            if not (len(self.index) or program.matrix.thin or program.matrix.tall):
                 # Room for the batches to come: growing copies what is there.
                 room = min(BATCHES * len(features), program.m, SPARE // program.n)
                 self.smooth.reserve(room)
