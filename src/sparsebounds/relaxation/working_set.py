@@ -35,8 +35,8 @@ solution may not have would set the price of each product."""
 
 MOST_ROUNDS = 100
 ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
-"""The relative gap that is enough on a working set while violators are many; the second where a
-step takes longer than a pass: with a Gram matrix, or sparse columns of which a STEP takes more."""
+"""The relative gap that is enough on a working set while violators are many; the second where
+steps take longer than a pass: in the k form on a Gram matrix, or on many sparse columns (STEP)."""
 
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
@@ -154,7 +154,7 @@ class WorkingSet:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
         near, gram, idle = 0.1 * self.tol, isinstance(self.smooth, GramPart), 0
-        share, rough = (0.05, ROUGHER) if gram else (0.01, ROUGH)
+        share, rough = (0.05, ROUGHER) if gram and self.program.k is not None else (0.01, ROUGH)
         # With all columns in, there is nothing to wait for.
         accuracy = near if self.warm or len(self.index) + len(fresh) == self.program.m else rough
         while self.rounds < MOST_ROUNDS:
