@@ -1,6 +1,7 @@
 """Quadratic losses: matrices proved positive semidefinite, and the bounds that follow."""
 
 import math
+from itertools import accumulate
 from operator import mul
 
 from exact_numbers import BITS, INF, SPARE, Q, exact, exact_fractions, need, root, slices, unpacked
@@ -122,16 +123,19 @@ def shifted_bound(program, quadratic, state, w, shift):
 
 def tried_bound(program, quadratic, state):
     """The least value on all supports of a leaf, each tried; None where that is not possible."""
-    signed = any(program.positive) or program.grouped
+    signed = any(program.positive)
     if program.loss.name != "squared" or program.ridge is None or program.k is None or signed:
         return None
     inside = [j for j, s in enumerate(state) if s > 0]
-    opened = [j for j, s in enumerate(state) if s == 0]
-    size = min(program.k - sum(program.free[j] for j in inside), len(opened))
+    groups = {}
+    for j, s in enumerate(state):
+        if s == 0:
+            groups.setdefault(program.leader[j], []).append(j)
+    size = min(program.k - sum(program.free[j] for j in inside), len(groups))
     if size < 0:
         return INF
     need(size <= 3, "a leaf has too many supports to try them all")
-    live = inside + opened
+    live = inside + [j for group in groups.values() for j in group]
     rows, scales = quadratic.less(live, [-program.ridge[j] for j in live])
     A = [[rows[max(i, j)][min(i, j)] for j in range(len(live))] for i in range(len(live))]
     pull = [quadratic.c[j] * scale for j, scale in zip(live, scales)]
@@ -145,7 +149,9 @@ def tried_bound(program, quadratic, state):
         if step is None:
             return None
         A, pull, gain = step[0], step[1], gain + step[2]
-    best = best_choice(A, pull, size)
+    ends = accumulate(map(len, groups.values()))
+    places = [range(end - len(group), end) for end, group in zip(ends, groups.values())]
+    best = best_choice(A, pull, size, places)
     # Rounding of the linear part, at most 1 in each of so many steps, costs less than `lost`.
     lost = Q((len(live) + 4) ** 3, 1 << BITS)
     return (
@@ -169,32 +175,105 @@ def eliminated(A, pull):
     return rest, left, pull[0] ** 2 // pivot + 1
 
 
-def best_choice(A, pull, size):
-    """The largest gain of so many features (up to 3), rounded up; None without a pivot."""
-    if size == 0 or not A:
+def gain_of(A, pull, *groups):
+    """The gain of each of some groups after those before it; what they leave of the last block.
+
+    The gain is rounded up; None without a pivot.
+    """
+    order = [i for group in groups for i in group]
+    A, pull = [[A[i][j] for j in order] for i in order], [pull[i] for i in order]
+    gains, last = [], A
+    for group in groups:
+        gains.append(0)
+        last = A
+        for _ in group:
+            step = eliminated(A, pull)
+            if step is None:
+                return None
+            A, pull = step[:2]
+            gains[-1] += step[2]
+    return gains, last
+
+
+def coherence(A, group, left):
+    """Nearly the least c with left >= (1 - c^2) A on a group; 1: none is proved."""
+    for part in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 60, 62, 63):
+        rows = [
+            [64 * left[x][y] - (64 - part) * A[i][j] for y, j in enumerate(group[: x + 1])]
+            for x, i in enumerate(group)
+        ]
+        if factor(rows) is not None:
+            return math.sqrt(part / 64) * (1 + 1e-12)
+    return 1.0
+
+
+def best_choice(A, pull, size, groups):
+    """The largest gain of so many groups (up to 3), rounded up; None without a pivot."""
+    if size == 0 or not groups:
         return 0
-    if any(row[i] <= 0 for i, row in enumerate(A)):
+    alone = [gain_of(A, pull, group) for group in groups]
+    if any(one is None for one in alone):
         return None
+    order = sorted(range(len(groups)), key=lambda g: -alone[g][0][0])
+    groups, single = [groups[g] for g in order], [alone[g][0][0] for g in order]
     if size == 1:
-        return max(x * x // A[i][i] + 1 for i, x in enumerate(pull))
-    best = 0
-    if size == 2:
-        for i, row in enumerate(A):
-            a, x = row[i], pull[i]
-            for j in range(i):
-                b, y, c = A[j][j], pull[j], row[j]
-                above, below = x * (x * b - 2 * y * c) + y * y * a, a * b - c * c
-                if below <= 0:
+        return single[0]
+    after, norm, best = [], [], 0
+    for g, group in enumerate(groups):
+        after.append([0] * len(groups))
+        norm.append([row[g] for row in norm] + [0.0] * (len(groups) - g))
+        for h in range(g + 1, len(groups)):
+            if size == 2 and len(group) == len(groups[h]) == 1:
+                best = more_of_two(A, pull, group[0], groups[h][0], best)
+                if best is None:
                     return None
-                if above > best * below:
-                    best = above // below + 1
-        return best
-    for i in range(len(A) - 2):
-        step = eliminated([row[i:] for row in A[i:]], pull[i:])
-        more = None if step is None else best_choice(step[0], step[1], size - 1)
-        if more is None:
+                continue
+            found = gain_of(A, pull, group, groups[h])
+            if found is None:
+                return None
+            after[g][h], best = found[0][1], max(best, sum(found[0]))
+            if size == 3:
+                norm[g][h] = coherence(A, groups[h], found[1])
+    return best if size == 2 else best_triple(A, pull, groups, single, after, norm)
+
+
+def more_of_two(A, pull, i, j, best):
+    """The gain of two single features, rounded up, if it is above the best; None without pivots."""
+    a, b, c, x, y = A[i][i], A[j][j], A[i][j], pull[i], pull[j]
+    above, below = x * (x * b - 2 * y * c) + y * y * a, a * b - c * c
+    if below <= 0:
+        return None
+    return above // below + 1 if above > best * below else best
+
+
+def best_triple(A, pull, groups, single, after, norm):
+    """The same for three groups: only those are tried that may have more, by a bound.
+
+    h and j after g add at most (after_h + after_j)/(1 - e), where e is
+    (c_hj + c_gh c_gj)/root((1 - c_gh^2) (1 - c_gj^2)). Floats, with room to spare.
+    """
+    count, unit = len(groups), 4**BITS
+    norm = [[max(a, b) for a, b in zip(row, column)] for row, column in zip(norm, zip(*norm))]
+    pairs = ((single[g] + after[g][h], g, h) for g in range(count) for h in range(g + 1, count))
+    pair, best = max(pairs)[1:], 0
+    for i in set(range(count)) - set(pair):
+        found = gain_of(A, pull, *(groups[j] for j in sorted((*pair, i))))
+        if found is None:
             return None
-        best = max(best, step[2] + more)
+        best = max(best, sum(found[0]))
+    for g in range(count - 2):
+        add = [x / unit * (1 + 1e-9) for x in after[g]]
+        root = [(1 + 1e-9) / math.sqrt(1 - c * c) if c < 1 else math.inf for c in norm[g]]
+        for h in range(g + 1, count - 1):
+            near, own, row = norm[g][h] * root[h], root[h], norm[h]
+            for j in range(h + 1, count):
+                left = 1 - 1e-9 - (row[j] * own + near * norm[g][j]) * root[j]
+                if left > 0 and single[g] / unit + (add[h] + add[j]) / left < best / unit:
+                    continue
+                found = gain_of(A, pull, groups[g], groups[h], groups[j])
+                if found is None:
+                    return None
+                best = max(best, sum(found[0]))
     return best
 
 

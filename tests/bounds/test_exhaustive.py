@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.cases import seeds
 
+from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import Curvature, Exhaustion, effort, objective_up
 from sparsebounds.models import refit
 from sparsebounds.program import Program
@@ -18,11 +19,13 @@ from sparsebounds.testing import random_program
 
 def values_of(program: Program, state: np.ndarray) -> dict[tuple[int, ...], float]:
     """The objectives, rounded up, on the supports of the node, all of them refitted."""
-    inside, opened = np.flatnonzero(state > 0), np.flatnonzero(state == 0)
+    inside = np.flatnonzero(state > 0)
+    opened = np.flatnonzero((state == 0) & program.groups.lead)
     assert program.k is not None
     most = min(len(opened), program.k - int(np.count_nonzero(program.free[inside])))
     values = {}
-    for more in itertools.chain(*(itertools.combinations(opened, s) for s in range(most + 1))):
+    for some in itertools.chain(*(itertools.combinations(opened, s) for s in range(most + 1))):
+        more = program.groups.whole(np.array(some, dtype=np.int64))
         support = np.sort(np.append(inside, more)).astype(np.int64)
         model = refit(program, support)
         values[tuple(support.tolist())] = objective_up(program, model.w, model.b)
@@ -35,6 +38,7 @@ def nodes(program: Program, rng: np.random.Generator) -> Any:
         state = rng.choice(
             np.array([-1, 0, 1], dtype=np.int8), size=program.m, p=[share / 2, 1 - share, share / 2]
         )
+        state = program.groups.spread(state)
         state[program.always] = 1
         state[program.never] = -1
         yield state
@@ -78,10 +82,15 @@ def tried(program: Program, *, rng: np.random.Generator, tight: bool) -> int:
     return count
 
 
-def test_random_programs() -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+def test_random_programs(grouped: bool) -> None:
     count = 0
     for seed in seeds(40, "exhaustion"):
-        program = random_program(seed, fit_intercept=bool(seed % 2), most_rows=12)
+        options = {"most_rows": 12, "most_columns": 8 if grouped else 5, "grouped": grouped}
+        try:
+            program = random_program(seed, fit_intercept=bool(seed % 2), **options)
+        except InputError:  # a group is always and never in
+            continue
         if program.signed:
             assert not Exhaustion(Curvature(program)).possible
             continue
@@ -90,7 +99,8 @@ def test_random_programs() -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "duplicates", "ties", "zeros", "far", "scales"])
-def test_the_best_is_found(kind: str) -> None:
+@pytest.mark.parametrize("groups", [None, [0, 1, 0, 2, 3, 3], [0, 1, 2, 3, 0, 1]])
+def test_the_best_is_found(kind: str, groups: list[int] | None) -> None:
     count = 0
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -117,8 +127,9 @@ def test_the_best_is_found(kind: str) -> None:
             fit_intercept=bool(seed % 2) or kind == "far",
             sample_weight=rng.uniform(0.5, 2.0, 20) if seed % 3 == 0 else None,
             offset=rng.normal(size=20) if seed == 2 else None,
-            always=[2] if seed == 3 else [],
-            never=[5] if seed == 1 else [],
+            always=([2] if groups is None else [groups[2]]) if seed == 3 else [],
+            never=([5] if groups is None else [groups[5]]) if seed == 1 else [],
+            groups=groups,
         )
         # A level of 100 costs digits, in each feature.
         count += tried(program, rng=rng, tight=kind != "far")
@@ -126,10 +137,10 @@ def test_the_best_is_found(kind: str) -> None:
 
 
 def test_effort() -> None:
-    assert effort(3, 100) < effort(3, 200) < math.inf == effort(4, 5)
-    assert effort(9, 3) < math.inf  # all of them
-    assert effort(2, 50) < 50 * effort(2, 10)
-    assert effort(0, 50) == effort(-1, 50) <= effort(1, 50)
+    assert effort(3, 100, 100) < effort(3, 200, 200) < math.inf == effort(4, 5, 5)
+    assert effort(9, 3, 3) < math.inf  # all of them
+    assert effort(2, 50, 50) < 50 * effort(2, 10, 10)
+    assert effort(0, 50, 50) == effort(-1, 50, 50) <= effort(1, 50, 50) < effort(1, 50, 80)
 
 
 def test_where_it_is_not_possible() -> None:

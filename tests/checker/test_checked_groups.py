@@ -68,6 +68,23 @@ def test_trees_regions_and_boxes_of_groups(loss: str, check: Check) -> None:
     assert "it claims the lower bound" in check(above, data)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_leaves_of_which_all_supports_are_tried(k: int, check: Check) -> None:
+    """Groups of one to four columns, of which neighbours are alike; the checker tries them too."""
+    rng = np.random.default_rng(k)
+    groups = np.repeat(np.arange(9), rng.permutation([1, 1, 2, 2, 3, 3, 4, 1, 2]))
+    X = np.cumsum(rng.normal(size=(24, len(groups))), axis=1)
+    y = X @ rng.normal(size=len(groups)) + rng.normal(size=24)
+    found = sb.solve(X, y, k=k, ridge=0.01, groups=groups, exact=True)
+    data, document = {"X": X, "y": y}, json.loads(encode(found.certificate))
+    assert len(document["tree"]["exhausted"]) > 0
+    assert check(document, data) == ""
+    above = sealed(document | {"lower": document["upper"] * (1.0 + 1e-6)})
+    assert "it claims the lower bound" in check(above, data)
+    tree = {name: x for name, x in document["tree"].items() if name != "exhausted"}
+    assert "it claims the lower bound" in check(sealed(document | {"tree": tree}), data)
+
+
 def test_groups_that_are_none_are_refused(check: Check) -> None:
     data, document = grouped()
     problem = document["problem"]

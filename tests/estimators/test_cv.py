@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import pickle
 from typing import Any
 
@@ -23,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
-from sparsebounds.estimators import FACTORS
+from sparsebounds.estimators import FACTORS, _cv, _lockstep
 from sparsebounds.estimators._criteria import check_scores, chosen
 from sparsebounds.models.lockstep import Lockstep, State
 from sparsebounds.paths import walk
@@ -209,16 +210,42 @@ def threads_at_hand(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(max(pool["num_threads"] for pool in threadpoolctl.threadpool_info()))
 
 
-def test_processes_keep_to_their_share_and_agree() -> None:
-    alone = sb.SparseRegressorCV([1, 2], cv=3).fit(X, Y)
-    shared = sb.SparseRegressorCV([1, 2], cv=3, n_jobs=2).fit(X, Y)
+def own_process(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """A score: the number of the process."""
+    return float(os.getpid())
+
+
+def test_processes_keep_to_their_share_and_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = {"l0s": [1.0, 0.1], "cv": 3}
+    alone = sb.SparseRegressorCV(**grid).fit(X, Y)
+    # What is short is not worth a process.
+    few = sb.SparseRegressorCV(**grid, n_jobs=2, scoring=own_process).fit(X, Y)
+    assert np.all(few.cv_results_["mean_test_score"] == os.getpid())
+    monkeypatch.setattr(_cv, "POINTS", 0)
+    shared = sb.SparseRegressorCV(**grid, n_jobs=2).fit(X, Y)
     np.testing.assert_allclose(
         alone.cv_results_["mean_test_score"], shared.cv_results_["mean_test_score"], rtol=1e-9
     )
-    assert (alone.best_k_, alone.coef_.tolist()) == (shared.best_k_, shared.coef_.tolist())
-    counted = sb.SparseRegressorCV([1, 2], cv=3, n_jobs=2, scoring=threads_at_hand).fit(X, Y)
+    assert (alone.best_l0_, alone.coef_.tolist()) == (shared.best_l0_, shared.coef_.tolist())
+    others = sb.SparseRegressorCV(**grid, n_jobs=2, scoring=own_process).fit(X, Y)
+    assert np.all(others.cv_results_["mean_test_score"] != os.getpid())
+    counted = sb.SparseRegressorCV(**grid, n_jobs=2, scoring=threads_at_hand).fit(X, Y)
     share = max(1, joblib.cpu_count() // 2)
     assert np.max(counted.cv_results_["mean_test_score"]) <= share
+
+
+def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folds, ridges and classes in several parts: the numbers are those of one."""
+    monkeypatch.setattr(_lockstep, "WORTH", 1)
+    monkeypatch.setattr(_cv, "LARGE", 0)
+    thirds = np.array(["low", "middle", "high"])[np.searchsorted([-1.0, 1.0], Y)]
+    for kind, y in ((sb.SparseRegressorCV, Y), (sb.SparseClassifierCV, thirds)):
+        one, two = (kind(range(5), cv=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+        for name, column in one.cv_results_.items():
+            np.testing.assert_allclose(two.cv_results_[name], column, rtol=1e-9)
+        assert (one.best_k_, one.ridge_) == (two.best_k_, two.ridge_)
+        assert np.array_equal(one.coef_, two.coef_)
+        assert np.array_equal(one.lower_, two.lower_)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_checkpoints(tmp_path: Path) -> None:
     X = rng.normal(size=(60, 40))
     y = X[:, :9] @ rng.normal(size=9) + 2.0 * rng.normal(size=60)
     asked: dict[str, Any] = {"ridge": 0.005, "groups": np.arange(40) // 3}
-    search = {"k": 4, "exact": True, "tol": 1e-9, "checkpoint": tmp_path / "search.npz"}
+    search = {"k": 6, "exact": True, "tol": 1e-9, "checkpoint": tmp_path / "search.npz"}
     first = sb.solve(X, y, node_limit=3, **search, **asked)
     with pytest.raises(InputError, match="another problem"):
         sb.solve(X, y, **search, **(asked | {"groups": np.arange(40) // 4}))

@@ -6,15 +6,27 @@ import numpy as np
 import pytest
 
 from sparsebounds.estimators._lockstep import step_models
+from sparsebounds.losses import Logistic
+from sparsebounds.models import Alike, State, in_step, lockstep, step_losses
 from sparsebounds.program import Program
 from sparsebounds.testing import brute_force
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool) -> None:
-    """Weights, a column that is constant in one fold, features that stay in and out."""
+@pytest.mark.parametrize(
+    ("standardize", "fit_intercept", "wide"),
+    [(True, True, False), (True, False, False), (False, True, True), (False, False, False)],
+)
+def test_each_fold_as_if_alone(
+    monkeypatch: pytest.MonkeyPatch, loss: str, standardize: bool, fit_intercept: bool, wide: bool
+) -> None:
+    """Weights, a column that is constant in one fold, features that stay in and out.
+
+    Where there are more features than are in play, the squared loss has no Gram matrices.
+    """
+    if wide:
+        monkeypatch.setattr(lockstep, "WIDEST", 4)
+        monkeypatch.setattr(step_losses, "POOL", 2)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 8)) * 10.0 ** rng.uniform(-1, 1, 8) + 3.0
     X[:20, 6] = 1.0
@@ -26,7 +38,7 @@ def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool
     options = {"standardize": standardize, "ks": ks, "watch": None, "time_limit": None}
     whole = Program(X, y, k=0, ridge=1.0, sample_weight=weights, **posed)
     trains = [np.arange(40), np.arange(20), np.arange(10, 60)]
-    models = step_models(whole, X, [y], weights, trains, ridges, options)
+    models = step_models(whole, X, weights, trains, [y], ridges, options)
     found = total = 0
     for f, train in enumerate(trains):
         for r, ridge in enumerate(ridges):
@@ -39,3 +51,22 @@ def test_each_fold_as_if_alone(loss: str, standardize: bool, fit_intercept: bool
                 found += value <= best + 1e-6 * abs(best)
                 total += 1
     assert found >= 0.9 * total
+
+
+def test_a_start_far_off_is_given_up_for_zero() -> None:
+    """Where the quadratic's minimum lies far down an exponential, plain steps end nowhere."""
+    rng = np.random.default_rng(0)
+    columns = rng.standard_t(2, size=(2, 50))
+    y = np.where(columns[0] - columns[1] + 0.5 * rng.normal(size=50) > 0.0, 1.0, -1.0)
+    shares, one = np.full((1, 50), 0.02), np.ones(1)
+    ridges, none = np.full((1, 2), 1e-6), np.zeros(1, dtype=np.int64)
+    some = np.zeros(0, dtype=np.int64), np.ones(2, dtype=bool)
+    alike = Alike(columns, Logistic(), y[None], shares, one, ridges, none, True, *some)
+    step, inside = in_step(alike), np.array([[0, 1]])
+    far = State(none, inside, np.array([[40.0, -40.0]]), np.zeros(1), np.full(1, np.inf))
+    with np.errstate(all="ignore"):
+        assert step.fit(far, far.value).value[0] == np.inf
+        found = step._surely(far)
+    program = Program(columns.T, y, k=2, ridge=1e-6, loss="logistic", fit_intercept=True)
+    best = brute_force(program)
+    assert found.value[0] == pytest.approx(best.value, rel=1e-9)

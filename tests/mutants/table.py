@@ -34,6 +34,7 @@ CURVATURE = "bounds/test_curvature.py"
 MINORANT = "bounds/test_minorant.py"
 REGION = "bounds/test_region.py"
 EXHAUSTIVE = "bounds/test_exhaustive.py"
+CHOICES = "bounds/test_choices.py"
 ROWS = "bounds/test_rows.py"
 ROW_TREE = "certificates/test_row_tree.py"
 FORGED_MINORANTS = "certificates/test_minorants.py"
@@ -767,8 +768,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "exhaustion: the room on the wrong side",
         "bounds/exhaustive.py",
-        "np.square(unit) - (2.0 * self._wider + 1.0) * room",
-        "np.square(unit) + (2.0 * self._wider + 1.0) * room",
+        "ridge * np.square(unit) - spared * room",
+        "ridge * np.square(unit) + spared * room",
         f"{EXHAUSTIVE}::test_the_best_is_found",
     ),
     _of(
@@ -786,11 +787,25 @@ MUTANTS: tuple[Mutant, ...] = (
         f"{EXHAUSTIVE}::test_the_best_is_found",
     ),
     _of(
-        "exhaustion: the second feature of a pair alone",
-        "bounds/exhaustive.py",
-        "rest = np.square(pull - share * pull[:, None])",
-        "rest = np.square(pull)",
-        f"{EXHAUSTIVE}::test_the_best_is_found",
+        "choices: the second group of a pair alone",
+        "bounds/choices.py",
+        "np.subtract(self.pull, rest, out=rest)",
+        "np.subtract(self.pull, 0.0, out=rest)",
+        f"{CHOICES}::test_bounds_are_no_smaller",
+    ),
+    _of(
+        "choices: what two groups share is forgotten in a third",
+        "bounds/choices.py",
+        "left *= norm[rest, rest]",
+        "left *= 0.0",
+        f"{CHOICES}::test_bounds_are_no_smaller",
+    ),
+    _of(
+        "choices: a group counts as its first column",
+        "bounds/choices.py",
+        "return values if self.alone else np.add.reduceat(values, self.starts, axis=axis)",
+        "return values if self.alone else np.take(values, self.starts, axis=axis)",
+        f"{CHOICES}::test_bounds_are_no_smaller",
     ),
     _of(
         "tree: the base of a minorant is forgotten",

@@ -14,6 +14,7 @@ from sparsebounds.bounds.cardinality import (
     cardinality_curve,
     fewest_ranges,
 )
+from sparsebounds.bounds.choices import TooMany as TooMany
 from sparsebounds.bounds.curvature import Curvature as Curvature
 from sparsebounds.bounds.dual import (
     WIDER,

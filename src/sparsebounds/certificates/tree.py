@@ -27,6 +27,7 @@ from sparsebounds.bounds import (
     GramBounds,
     Minorant,
     States,
+    TooMany,
     dual_point_at,
     forced_bounds,
     forced_claims,
@@ -39,7 +40,7 @@ from sparsebounds.losses import ULPS
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 
-MOST_TRIED = 4e6
+MOST_TRIED = 3e7
 """Operations that trying all supports of one leaf may take."""
 
 BATCH = 128
@@ -290,9 +291,12 @@ def nodes_bound(
             assert shifted is not None
             return shifted.bound(after, *tree.shifts[node].at(after))
         assert exhaustion is not None
-        if exhaustion.effort(after) > MOST_TRIED:
-            raise TreeError("a leaf has too many supports to try them all")
-        return exhaustion.search(after).lower
+        try:
+            if exhaustion.effort(after) > MOST_TRIED:
+                raise TooMany
+            return exhaustion.search(after).lower
+        except TooMany as end:
+            raise TreeError("a leaf has too many supports to try them all") from end
 
     def least(batch: list[Visit]) -> float:
         """The smallest bound that these nodes contribute."""

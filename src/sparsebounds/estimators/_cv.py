@@ -8,9 +8,12 @@ longer than that, and is made when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -36,7 +39,7 @@ from sparsebounds.estimators._criteria import (
     ends,
     information,
 )
-from sparsebounds.estimators._lockstep import Split, parts_of, step_models, steps_with
+from sparsebounds.estimators._lockstep import step_models, steps_with
 from sparsebounds.estimators._scores import scored
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder, Unsettled
@@ -51,8 +54,17 @@ OF_PATHS = ("ks", "l0s", "tol", "time_limit", "watch")
 MOST_FEATURES = 20
 """Where no grid is given: from no feature to all of them, but at most so many."""
 
+Split = tuple[Index, Index]
+
 FACTORS = (0.03, 0.3, 3.0)
 """ridges="auto": the ridge of the rule times these, where folds choose."""
+
+POINTS, NUMBERS = 800, 3e5
+"""Points of paths that are worth the start of processes, on tables of up to so many numbers; fewer
+on larger ones."""
+
+LARGE = 50_000
+"""Numbers of a table from which on classes are solved by threads."""
 
 EFFORT = 0.25
 """The part of its work that exact="auto" takes after a choice: about as long as the folds."""
@@ -157,22 +169,13 @@ class SparseCV(LinearEstimator):
         self._most = int(np.count_nonzero(ruled.free))
         ridges = self._ridges(ruled.ridge)
         if self.criterion == "cv":
-            folds = check_cv(self.cv, y, classifier=is_classifier(self))
-            splits = list(folds.split(X, y, groups))
-            shell = self._shell(loss)  # predicts once it has coefficients
-            scorer = check_scoring(shell, scoring=self._scoring(loss))
-            own = self._scoring(loss) is not self.scoring
-            given = (copy(shell), scorer, own, X, y, coded, weights)
-            program, parts = None, [[one] for one in splits]
-            if steps_with(ruled, X, options):
-                size = len(ridges) * len(coded) * max(X.shape[0], X.shape[1] ** 2)
-                program, parts = ruled, parts_of(splits, size, self.n_jobs)
-            work = [delayed(fold_scores)(program, *given, one, ridges, options) for one in parts]
-            scores = np.concatenate(Parallel(n_jobs=self.n_jobs)(work)).transpose(1, 2, 0)
+            folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
+            scores = self._scores(ruled, loss, X, y, coded, weights, folds, ridges, options)
             check_scores(scores)
             at, point = chosen(scores, self.rule)
         else:
-            every = Parallel(n_jobs=self.n_jobs)(
+            jobs = processes(self.n_jobs, X, len(ridges), coded, options)
+            every = Parallel(n_jobs=jobs)(
                 delayed(full_paths)(X, coded, weights, ridge, options) for ridge in ridges
             )
             values = [self._informed(found, X, coded, weights, options) for found in every]
@@ -183,22 +186,62 @@ class SparseCV(LinearEstimator):
         self.best_k_ = None if options["l0s"] else self._grid[point]
         self.best_l0_ = self._grid[point] if options["l0s"] else None
         self.cv_results_ = self._results(options, ridges, scores)
-        found = []
-        for i, target in enumerate(self._labelled(coded)):
-            known = [] if self._paths is None else [self._paths[i][point].support]
-            program = posed(X, target, weights, self.ridge_, options, self._grid[point])
-            solution = solve_program(
-                program,
-                self.tol,
-                exact=self.exact,
-                time_limit=self.time_limit,
-                known=known,
-                effort=EFFORT,
-            )
-            found.append(solution)
-            if self._paths is not None:
-                self._paths[i] = through(self._paths[i], program, solution)
+        known: list[list[Index]] = [[] for _ in coded]
+        if self._paths is not None:
+            known = [[path[point].support] for path in self._paths]
+        given = self.ridge_, options, self._grid[point]
+        programs = [posed(X, target, weights, *given) for target in self._labelled(coded)]
+        # Threads share X; those of a small problem would wait for one another.
+        jobs = self.n_jobs if type(X) is np.ndarray and X.size >= LARGE else 1
+        solving = partial(
+            solve_program, tol=self.tol, exact=self.exact, time_limit=self.time_limit, effort=EFFORT
+        )
+        found: list[Solution] = Parallel(n_jobs=jobs, prefer="threads")(
+            delayed(solving)(program, known=some)
+            for program, some in zip(programs, known, strict=True)
+        )
+        # Processes, if there are any, give the solutions back without their data.
+        found = [replace(one, program=own) for one, own in zip(found, programs, strict=True)]
+        if self._paths is not None:
+            every = zip(self._paths, programs, found, strict=True)
+            self._paths = [through(*each) for each in every]
         return found
+
+    def _scores(
+        self,
+        ruled: Program,
+        loss: Loss,
+        X: Any,
+        y: Any,
+        coded: Sequence[Vector],
+        weights: Vector,
+        folds: Iterable[Split],
+        ridges: list[Any],
+        options: dict[str, Any],
+    ) -> Vector:
+        """The scores on the test rows of models on the training rows: ridges, grid, folds.
+
+        In step where that can be and plain steps do; else one fold after the other, or in parallel.
+        """
+        shell = self._shell(loss)  # predicts once it has coefficients
+        shell.n_features_in_ = X.shape[1]
+        scorer = check_scoring(shell, scoring=self._scoring(loss))
+        own = self._scoring(loss) is not self.scoring
+        rows = np.arange(len(weights))
+        splits = [(rows[train], rows[test]) for train, test in folds]
+        judge, given = (shell, scorer, own, X, y, weights), (coded, ridges, options)
+        found: list[Vector] = []
+        with suppress(Unsettled):
+            if steps_with(ruled, X, options):
+                trains = [train for train, _ in splits]
+                models = step_models(ruled, X, weights, trains, *given, self.n_jobs)
+                tested = zip(splits, models, strict=True)
+                found = [scored(*judge, test, fold, options) for (_, test), fold in tested]
+        if not found:
+            jobs = processes(self.n_jobs, X, len(splits) * len(ridges), coded, options)
+            work = (delayed(fold_scores)(*judge, *split, *given) for split in splits)
+            found = Parallel(n_jobs=jobs)(work)
+        return np.array(found).transpose(1, 2, 0)
 
     def _scoring(self, loss: Loss) -> Any:
         """The scorer, as scikit-learn takes it; None: that of the estimator itself."""
@@ -272,6 +315,14 @@ class SparseCV(LinearEstimator):
         return table | {"mean_test_score": flat.mean(axis=1), "std_test_score": flat.std(axis=1)}
 
 
+def processes(
+    n_jobs: int | None, X: Any, paths: int, coded: Sequence[Vector], options: dict[str, Any]
+) -> int | None:
+    """How many processes go along so many paths for each response: one, where these are short."""
+    points = paths * len(coded) * len(options["ks"] or options["l0s"])
+    return n_jobs if points * max(1.0, math.prod(X.shape) / NUMBERS) >= POINTS else 1
+
+
 def posed(
     X: Any, y: Any, weights: Vector, ridge: Any, options: dict[str, Any], at: float | None = None
 ) -> Program:
@@ -302,49 +353,23 @@ def whole(found: Path) -> Path:
 
 @one_thread()
 def fold_scores(
-    program: Program | None,
     shell: Any,
     scorer: Any,
     own: bool,
     X: Any,
     y: Any,
-    coded: Sequence[Vector],
     weights: Vector,
-    splits: Sequence[Split],
+    train: Index,
+    test: Index,
+    coded: Sequence[Vector],
     ridges: Sequence[Any],
     options: dict[str, Any],
 ) -> Vector:
-    """The scores on the test rows of the models on the training rows.
-
-    By folds and ridges, along the grid. With a program, one on all rows, the folds go up in step;
-    else, or where plain steps do not do, one after the other.
-    """
-    rows, points = np.arange(len(weights)), len(options["ks"] or options["l0s"])
-    trains, tests = zip(*((rows[train], rows[test]) for train, test in splits), strict=True)
-    models: Iterable[Sequence[Sequence[Any]]]
-    given = X, coded, weights, trains, ridges, options
-    try:
-        models = alone(*given) if program is None else step_models(program, *given)
-    except Unsettled:
-        models = alone(*given)
-    shell.n_features_in_ = X.shape[1]
-    folds = zip(tests, models, strict=True)
-    return np.array([scored(shell, scorer, own, X, y, weights, *fold, points) for fold in folds])
-
-
-def alone(
-    X: Any,
-    coded: Sequence[Vector],
-    weights: Vector,
-    trains: Sequence[Index],
-    ridges: Sequence[Any],
-    options: dict[str, Any],
-) -> Iterator[list[list[Any]]]:
-    """`fold_models` of one fold after the other."""
-    taken = some_rows if stays(X) else _safe_indexing
-    for train in trains:
-        part = [target[train] for target in coded]
-        yield fold_models(taken(X, train), part, weights[train], ridges, options)
+    """The scores of one fold, by ridges and along the grid."""
+    part = (some_rows if stays(X) else _safe_indexing)(X, train)
+    coded = [target[train] for target in coded]
+    models = fold_models(part, coded, weights[train], ridges, options)
+    return scored(copy(shell), scorer, own, X, y, weights, test, models, options)
 
 
 def fold_models(

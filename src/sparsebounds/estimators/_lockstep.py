@@ -1,55 +1,57 @@
 """Folds of a small dense table, all ridges and sizes of them in step (`models.Lockstep`).
 
 A fold is the table with shares of its rows: 0 for those left out. Columns are in units of all rows,
-so that a ridge on columns standardized in the fold is that ridge times their variance there.
+so that a ridge on columns standardized in the fold is that ridge times their variance there. With
+several jobs, each thread goes up with some of the folds and ridges; the columns are one array.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.models import Alike, in_step, tell
+from sparsebounds.models import Alike, State, in_step, tell
 from sparsebounds.program import Program
 
-WIDEST, LARGEST = 500, 1 << 22
-"""Features and numbers of a table that are not too many to be copied and multiplied whole."""
+LARGEST = 1 << 22
+"""Numbers of a table that are not too many to be copied, and of the arrays made of it."""
 
-Split = tuple[Index, Index]
+WORTH = 10_000
+"""Numbers that an operation has per thread: with fewer, threads wait for one another."""
 
 
 def steps_with(program: Program, X: Any, options: dict[str, Any]) -> bool:
     """Whether the folds of a table can be gone through in step."""
-    dense = type(X) is np.ndarray and X.size <= LARGEST and X.shape[1] <= WIDEST
+    dense = type(X) is np.ndarray and X.size <= LARGEST
     plain = program.ball is None and program.groups.single and not program.signed
     told = isinstance(options["standardize"], bool) and options["l0s"] is None
     return dense and plain and told and bool(np.isfinite(program.loss.smoothness))
 
 
-def parts_of(splits: Sequence[Split], size: int, n_jobs: int | None) -> list[list[Split]]:
-    """The folds in as many parts as there are processes, or memory asks for.
-
-    `size` is how many numbers a fold takes.
-    """
-    count = max(effective_n_jobs(n_jobs), -(-len(splits) * size // LARGEST))
-    cuts = np.linspace(0, len(splits), min(count, len(splits)) + 1).astype(int)
-    return [list(splits[i:j]) for i, j in pairwise(cuts)]
+def parts_of(alike: Alike, n_jobs: int | None) -> tuple[int, list[Index]]:
+    """(threads, problems): as many parts as there are threads, or memory asks for."""
+    count, (m, n) = len(alike.p), alike.columns.shape
+    long, size = (m, max(n, m**2)) if alike.by_gram else (n, m + 100 * n)
+    threads = max(1, min(effective_n_jobs(n_jobs), count * long // WORTH))
+    parts = max(threads, -(-count * size // LARGEST))
+    return threads, np.array_split(np.arange(count), min(parts, count))
 
 
 def step_models(
     program: Program,
     X: Vector,
-    coded: Sequence[Vector],
     weights: Vector,
     trains: Sequence[Index],
+    coded: Sequence[Vector],
     ridges: Sequence[float],
     options: dict[str, Any],
+    n_jobs: int | None = None,
 ) -> list[list[list[Any]]]:
     """(coef, intercept) of each problem, by folds, ridges and along the grid; in the user's units.
 
@@ -63,7 +65,8 @@ def step_models(
     spread[spread <= 1e-13 * np.abs(center)] = 1.0
     columns /= spread[:, None]
     masses = np.stack([np.bincount(train, weights[train], n) for train in trains])
-    shares: Vector = masses / masses.sum(axis=1)[:, None]
+    mass = masses.sum(axis=1)
+    shares: Vector = masses / mass[:, None]
     own = spread**-2.0 * np.ones((len(shares), 1))
     if options["standardize"]:
         squares = shares @ (columns**2).T - (shares @ columns.T) ** 2 * intercept
@@ -78,28 +81,41 @@ def step_models(
         program.loss,
         responses[problem],
         shares[fold],
+        mass[fold],
         np.array(ridges)[ridge, None] * own[fold],
+        fold * len(coded) + problem,
         intercept,
         np.flatnonzero(program.always),
         program.free,
     )
-    grid, watch = options["ks"], options["watch"]
+    grid = options["ks"]
     most = min(grid[-1], int(np.count_nonzero(program.free)))
-    limit = options["time_limit"]
-    late = Deadline.of(None if limit is None else limit * len(fold)).late
-
-    def told(size: int) -> None:
-        if watch is not None:
-            tell(lambda done, total: watch(done, total, len(fold)), grid, most, size)
-
-    states = in_step(alike).climb(most, told, late)
+    threads, parts = parts_of(alike, n_jobs)
+    work = (delayed(climbed)(alike.at(some), grid, most, options) for some in parts)
+    done = Parallel(n_jobs=threads, prefer="threads")(work)
     found: list[list[list[Any]]] = [[[] for _ in ridges] for _ in trains]
-    for state in (states[min(k, most)] for k in grid if min(k, most) < len(states)):
-        coef = np.zeros((len(fold), len(spread)))
-        coef[np.arange(len(fold))[:, None], state.inside] = state.w
+    for k in grid:
+        coef, shift = np.zeros((len(fold), len(spread))), np.zeros(len(fold))
+        for some, states in zip(parts, done, strict=True):
+            if min(k, most) >= len(states):
+                return found
+            state = states[min(k, most)]
+            coef[some[:, None], state.inside], shift[some] = state.w, state.b
         coef /= spread
-        shift = state.b + level - coef @ center
+        shift += level - coef @ center
         for f, r in np.ndindex(shape[:2]):
             mine = slice(first := (f * len(ridges) + r) * len(coded), first + len(coded))
             found[f][r].append(list(zip(coef[mine], shift[mine], strict=True)))
     return found
+
+
+def climbed(alike: Alike, grid: list[int], most: int, options: dict[str, Any]) -> list[State]:
+    """Models of all sizes; the time limit is that of each problem."""
+    limit, watch, count = options["time_limit"], options["watch"], len(alike.p)
+    late = Deadline.of(None if limit is None else limit * count).late
+
+    def told(size: int) -> None:
+        if watch is not None:
+            tell(lambda done, total: watch(done, total, count), grid, most, size)
+
+    return in_step(alike).climb(most, told, late)

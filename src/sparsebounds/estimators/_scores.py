@@ -23,9 +23,10 @@ def scored(
     weights: Vector,
     test: Index,
     models: Sequence[Sequence[Any]],
-    points: int,
+    options: dict[str, Any],
 ) -> Vector:
     """The scores of models on test rows, by ridges and along the grid; NaN where there is none."""
+    points = len(options["ks"] or options["l0s"])
     scores, test = np.full((len(models), points), np.nan), test[weights[test] > 0]
     if len(test) == 0:
         return scores

@@ -117,12 +117,15 @@ class Bounder(ABC):
         """
 
     @property
-    def memory(self) -> tuple[int, int]:
-        """What it has learned that decides what it does next: (Newton steps, failed shifts)."""
-        return self.steps, 0
+    def memory(self) -> tuple[int, int, int]:
+        """What it has learned that decides what it does next.
+
+        (Newton steps, failed shifts, nodes whose supports were too many after all)
+        """
+        return self.steps, 0, 0
 
     @memory.setter
-    def memory(self, memory: tuple[int, int]) -> None:
+    def memory(self, memory: tuple[int, int, int]) -> None:
         self.steps = memory[0]
 
     def shift(
@@ -131,11 +134,11 @@ class Bounder(ABC):
         """A shift of curvature into the ridge that closes a node, with its proved bound, if any."""
         return None
 
-    def exhaust(self, state: States) -> Tried | None:
-        """All supports of a node, tried, where they are few."""
+    def exhaust(self, state: States, nodes: int) -> Tried | None:
+        """All supports of a node, tried, where they are few next to the nodes so far."""
         return None
 
-    def listed(self, state: States, level: float) -> tuple[States, Vector] | None:
+    def listed(self, state: States, level: float, nodes: int) -> tuple[States, Vector] | None:
         """The supports of a node that may be below a level, and their bounds, where all are few."""
         return None
 

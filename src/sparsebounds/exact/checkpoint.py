@@ -44,9 +44,8 @@ class SearchState:
 
     closed: float
     nodes: int
-    steps: int
-    failures: int
-    """What the bounder has learned about shifts."""
+    memory: tuple[int, int, int]
+    """What the bounder has learned (`Bounder.memory`)."""
 
     seconds: float
     price: float
@@ -77,7 +76,7 @@ class Checkpoint:
         arrays = tree_arrays(state.tree)
         arrays |= {f"open_{f.name}": getattr(state.open, f.name) for f in fields(Bounded)}
         arrays["places"] = state.places
-        arrays["counts"] = np.array([state.nodes, state.steps, state.failures])
+        arrays["counts"] = np.array([state.nodes, *state.memory])
         slack = state.outlook.root_gap / state.price
         arrays["numbers"] = np.array([state.closed, state.seconds, state.price, slack])
         arrays["w"], arrays["b_eta"] = state.model.w, np.array([state.model.b, state.model.eta])
@@ -129,9 +128,16 @@ class Checkpoint:
         value = objective_up(reduced, w, b)
         if not np.isfinite(value) or np.isinf(eta):
             raise ValueError("the model does not obey the constraints")
-        nodes, steps, failures = places(arrays["counts"], 1 << 62, -(1 << 62)).tolist()
+        counts = places(arrays["counts"], 1 << 62, -(1 << 62)).tolist()
+        # Files of version 0.1 have no count of nodes whose supports were too many.
+        nodes, steps, failures, fruitless = (*counts, 0) if len(counts) == 3 else counts
         closed, seconds, price, slack, *_ = arrays["numbers"].tolist()
-        if nodes < 1 or steps < 0 or np.isnan(closed) or not 0.0 <= seconds < np.inf:
+        if (
+            nodes < 1
+            or min(steps, fruitless) < 0
+            or np.isnan(closed)
+            or not 0.0 <= seconds < np.inf
+        ):
             raise ValueError("a count or a time is none")
         if not 0.0 < price < np.inf:
             raise ValueError("the price of a feature is none")
@@ -143,8 +149,7 @@ class Checkpoint:
             places=at,
             closed=closed,
             nodes=nodes,
-            steps=steps,
-            failures=failures,
+            memory=(steps, failures, fruitless),
             seconds=seconds,
             price=price,
             outlook=Outlook(nodes, count, gap, slack * price, seconds, self.program.k is not None),

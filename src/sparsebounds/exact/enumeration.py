@@ -164,7 +164,7 @@ class Enumeration(BranchAndBound):
             self._keep(state[row], float(bounds.lower[row]))
         live &= ~decided
         for row in np.flatnonzero(live):
-            listed = self.bounder.listed(state[row], cutoff)
+            listed = self.bounder.listed(state[row], cutoff, self.nodes)
             if listed is not None:
                 live[row] = False
                 for one, lower in zip(*listed, strict=True):

@@ -60,7 +60,7 @@ class Minimization(BranchAndBound):
         """Go on where another search stood."""
         self.record, self.open = Record.of(state.tree), Frontier(state.open, state.places)
         self.closed, self.nodes, self.seconds = state.closed, state.nodes, state.seconds
-        self.bounder.memory, self.root_gap = (state.steps, state.failures), state.outlook.root_gap
+        self.bounder.memory, self.root_gap = state.memory, state.outlook.root_gap
 
     def start(self, w: Vector, b: float) -> None:
         super().start(w, b)
@@ -116,10 +116,11 @@ class Minimization(BranchAndBound):
 
     def _exhaust(self, nodes: Bounded, row: int, node: int) -> bool:
         """Close a node by trying all its supports, if they are few."""
-        tried = self.bounder.exhaust(nodes.state[row])
+        tried = self.bounder.exhaust(nodes.state[row], self.nodes)
         if tried is None:
             return False
-        if tried.lower < self.incumbent.value:
+        known = np.isin(self.incumbent.support, tried.support).all()
+        if tried.lower < self.incumbent.value and not known:
             model = refit(self.program, tried.support)
             if model.value < self.incumbent.value:
                 self.incumbent = model

@@ -75,7 +75,7 @@ def few(program: Program, kept: Index) -> bool:
     if not can_be_tried(program):
         return False
     assert program.k is not None
-    return effort(program.k, int(program.free[kept].sum())) <= TRIED
+    return effort(program.k, int(program.free[kept].sum()), len(kept)) <= TRIED
 
 
 def has_room(program: Program, count: int) -> bool:

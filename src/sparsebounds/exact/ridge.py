@@ -7,18 +7,23 @@ relaxation's Newton method until the bound closes the node, or it is clear that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.bounds import Curvature, Exhaustion, States, Tried
-from sparsebounds.certificates import Shift
+from sparsebounds.bounds import Curvature, Exhaustion, States, TooMany, Tried
+from sparsebounds.certificates import MOST_TRIED, Shift
 from sparsebounds.exact.bounder import SETTLED, Bounded, Bounder, Split
 from sparsebounds.exact.diagonal import DiagonalSearch
 from sparsebounds.exact.piece import Piece
 from sparsebounds.penalties import L0Ridge
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, SmoothPoint, SmoothPoints, newton, newton_point
+
+Found = TypeVar("Found")
 
 QUICK, STEPS = 6, 40
 """Newton steps for many nodes at once, and with a line search for one."""
@@ -30,8 +35,15 @@ bound by this part of what is left to prove."""
 TRIED = 2e6
 """Operations that trying all supports of a node may take: some nodes' worth."""
 
+GRANTED, NODE = 0.25, 1e5
+"""With groups it may take more after many nodes: this part of the operations on all of them. One
+takes so many, and the square of the number of features, about. Single features are split fast."""
+
 LISTED = 2000
 """Supports of a node that are listed at most; nodes that have more of interest are split."""
+
+SELDOM = 64
+"""Nodes that there are to each one whose supports were too many after all."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
@@ -46,6 +58,9 @@ class RidgeBounder(Bounder):
         curvature = None if gram is None else Curvature(program, gram=gram)
         self.diagonals = DiagonalSearch(program, curvature)
         self._exhaustion = None if curvature is None else Exhaustion(curvature, claim=True)
+        self.fruitless = 0
+        """Nodes whose supports were too many after all."""
+
         self._h = h = program.penalty()
         self.priced = isinstance(h, L0Ridge)
         """Whether this is an l0 form."""
@@ -214,12 +229,12 @@ class RidgeBounder(Bounder):
         return Split(active[places], sides, starts)
 
     @property
-    def memory(self) -> tuple[int, int]:
-        return self.steps, self.diagonals.failures
+    def memory(self) -> tuple[int, int, int]:
+        return self.steps, self.diagonals.failures, self.fruitless
 
     @memory.setter
-    def memory(self, memory: tuple[int, int]) -> None:
-        self.steps, self.diagonals.failures = memory
+    def memory(self, memory: tuple[int, int, int]) -> None:
+        self.steps, self.diagonals.failures, self.fruitless = memory
 
     def shift(
         self, nodes: Bounded, row: int, cutoff: float, upper: float
@@ -236,18 +251,32 @@ class RidgeBounder(Bounder):
         self.diagonals.learn(found is not None)
         return found
 
-    def exhaust(self, state: States) -> Tried | None:
-        exhaustion = self._exhaustion_of(state)
-        return None if exhaustion is None else exhaustion.search(state)
+    def exhaust(self, state: States, nodes: int) -> Tried | None:
+        return self._tried(state, nodes, lambda exhaustion: exhaustion.search(state))
 
-    def listed(self, state: States, level: float) -> tuple[States, Vector] | None:
-        exhaustion = self._exhaustion_of(state)
-        return None if exhaustion is None else exhaustion.below(state, level, LISTED)
+    def listed(self, state: States, level: float, nodes: int) -> tuple[States, Vector] | None:
+        def below(exhaustion: Exhaustion) -> tuple[States, Vector] | None:
+            return exhaustion.below(state, level, LISTED)
 
-    def _exhaustion_of(self, state: States) -> Exhaustion | None:
-        """What tries all supports of a node; None where they are too many."""
-        few = self._exhaustion is not None and self._exhaustion.effort(state) <= TRIED
-        return self._exhaustion if few else None
+        return self._tried(state, nodes, below)
+
+    def _tried(
+        self, state: States, nodes: int, what: Callable[[Exhaustion], Found | None]
+    ) -> Found | None:
+        """What trying all supports of a node gives, after so many nodes; None: too many."""
+        exhaustion = self._exhaustion
+        if exhaustion is None or SELDOM * self.fruitless > nodes:
+            return None
+        granted = 0.0
+        if not self.program.groups.single:
+            granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
+        if exhaustion.effort(state) > max(TRIED, min(granted, MOST_TRIED)):
+            return None
+        try:
+            return what(exhaustion)
+        except TooMany:
+            self.fruitless += 1
+            return None
 
     def _piece(self, nodes: Bounded, row: int) -> Piece | None:
         """The piece of h at a node's solution; None for groups, whose pieces are curved."""

@@ -80,7 +80,7 @@ def proof_of(
         lower=lower,
         nodes=state.nodes,
         open=len(state.places),
-        newton_steps=state.steps,
+        newton_steps=state.memory[0],
         outlook=state.outlook,
     )
 
@@ -216,7 +216,6 @@ class ExactSearch:
         """What another search can go on from."""
         search = self.search
         assert search.open is not None
-        steps, failures = search.bounder.memory
         return SearchState(
             tree=self._tree(),
             model=search.incumbent,
@@ -224,8 +223,7 @@ class ExactSearch:
             places=search.open.places,
             closed=search.closed,
             nodes=search.nodes,
-            steps=steps,
-            failures=failures,
+            memory=search.bounder.memory,
             seconds=search.seconds,
             price=search.bounder.price,
             outlook=search.outlook,

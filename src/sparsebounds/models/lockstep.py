@@ -18,22 +18,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.fitting import fitted
-from sparsebounds.losses import Loss, MeanLoss
+from sparsebounds.losses import Loss
 
 TRIES = 4
 """Swaps that are fitted before a model is called locally optimal, where q is not the loss."""
 
+WIDEST = 500
+"""Features that are all in play, and have a Gram matrix where the loss is squared."""
+
 LEAST = 1e-7
 """Changes smaller than this, relative to the objective, are none."""
-
-ENTRIES = 1 << 21
-"""Numbers of columns that are gathered at a time."""
 
 
 class Unsettled(Exception):
@@ -54,13 +53,34 @@ class Alike:
     p: Vector
     """The shares of the rows, a row per problem."""
 
+    mass: Vector
+    """What its shares times give weights, the same ones for all problems that have a row."""
+
     ridges: Vector
     """A row per problem."""
+
+    kind: Index
+    """A number per problem: the same for those that differ in their ridges alone."""
 
     intercept: bool
     always: Index
     open: Mask
     """Features that may enter and leave."""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether all features are in play."""
+        return len(self.columns) <= WIDEST
+
+    @property
+    def by_gram(self) -> bool:
+        """Whether Gram matrices say it all."""
+        return self.loss.name == "squared" and self.narrow
+
+    def at(self, some: Index) -> Alike:
+        """Some of the problems."""
+        own = {name: getattr(self, name)[some] for name in ("y", "p", "mass", "ridges", "kind")}
+        return replace(self, **own)
 
 
 @dataclass
@@ -73,7 +93,7 @@ class State:
     b: Vector
     value: Vector
 
-    def at(self, some: Index) -> State:
+    def at(self, some: Index | slice) -> State:
         """Some of them."""
         return State(*(getattr(self, field.name)[some] for field in fields(self)))
 
@@ -81,6 +101,27 @@ class State:
         """Others in the places of some."""
         for field in fields(self):
             getattr(self, field.name)[places] = getattr(other, field.name)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The loss around a model of each problem, without ridges, on the features in play."""
+
+    pool: Index
+    """The features in play, a row per problem."""
+
+    at: Index
+    """The places of the model's own among them."""
+
+    across: Vector
+    """H_S. of each problem."""
+
+    diagonal: Vector
+    rho: Vector
+    """-F'."""
+
+    mean: Vector
+    """Of the columns, by which the intercept follows."""
 
 
 class Lockstep(ABC):
@@ -94,8 +135,8 @@ class Lockstep(ABC):
         """The best models on the supports, from the state's own; inf where above the limit."""
 
     @abstractmethod
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        """(H_S., its diagonal, -F', means) at models, without ridges."""
+    def around(self, state: State) -> Quadratic:
+        """The loss around models."""
 
     @np.errstate(all="ignore")
     def climb(
@@ -126,14 +167,20 @@ class Lockstep(ABC):
         return found
 
     def _surely(self, state: State) -> State:
+        """The best models on the supports; from 0 where the state's own are too far off."""
         found = self.fit(state, np.full(len(state.which), np.inf))
+        lost = np.flatnonzero(~np.isfinite(found.value))
+        if len(lost):
+            part = state.at(lost)
+            again = replace(part, w=np.zeros_like(part.w), b=np.zeros_like(part.b))
+            found.put(lost, self.fit(again, np.full(len(lost), np.inf)))
         if not np.all(np.isfinite(found.value)):
             raise Unsettled
         return found
 
     def _table(self, state: State) -> Table:
         try:
-            return Table(self.alike, state, *self.around(state))
+            return Table(self.alike, state, self.around(state))
         except np.linalg.LinAlgError as error:
             raise Unsettled from error
 
@@ -170,28 +217,21 @@ class Lockstep(ABC):
 class Table:
     """What moves from the supports of a state would gain: a row per problem."""
 
-    def __init__(
-        self,
-        alike: Alike,
-        state: State,
-        across: Vector,
-        diagonal: Vector,
-        rho: Vector,
-        mean: Vector,
-    ) -> None:
-        inside, ridges = state.inside, alike.ridges[state.which]
-        every = np.arange(len(inside))[:, None]
-        matrix = across[every[:, :, None], np.arange(inside.shape[1])[:, None], inside[:, None]]
-        np.einsum("ijj->ij", matrix)[:] += ridges[every, inside]
+    def __init__(self, alike: Alike, state: State, here: Quadratic) -> None:
+        self.pool, self.at, across = here.pool, here.at, here.across
+        ridges, every = alike.ridges[state.which[:, None], self.pool], _column(len(self.pool))
+        own = np.arange(self.at.shape[1])[:, None]
+        matrix = across[every[:, :, None], own, self.at[:, None]]
+        np.einsum("ijj->ij", matrix)[:] += ridges[every, self.at]
         self.inverse = np.linalg.inv(matrix)
         self.weights = self.inverse @ across
-        self.rho, self.mean = rho, mean
-        schur = diagonal + ridges - np.einsum("ijk,ijk->ik", self.weights, across)
+        self.rho, self.mean = here.rho, here.mean
+        schur = here.diagonal + ridges - np.einsum("ijk,ijk->ik", self.weights, across)
         self.schur = np.maximum(schur, ridges)
-        self.enters = np.tile(alike.open, (len(inside), 1))
-        self.enters[every, inside] = False
+        self.enters = alike.open[self.pool]
+        self.enters[every, self.at] = False
         self.spread = np.einsum("ijj->ij", self.inverse).copy()
-        self.cost = np.where(alike.open[inside], state.w**2 / self.spread, np.inf)
+        self.cost = np.where(alike.open[state.inside], state.w**2 / self.spread, np.inf)
 
     def put(self, places: Index, other: Table) -> None:
         """Others in the places of some."""
@@ -204,7 +244,7 @@ class Table:
         j = np.argmax(np.where(self.enters, self.rho**2 / self.schur, -1.0), axis=1)
         t = self.rho[every, j] / self.schur[every, j]
         w = np.column_stack((state.w - t[:, None] * self.weights[every, :, j], t))
-        return self._moved(state, every, np.column_stack((state.inside, j)), w)
+        return self._moved(state, every, np.column_stack((self.at, j)), w)
 
     def swapped(self, state: State, most: int) -> tuple[Index, State]:
         """(places, state): the most promising swaps, several per problem, with q's minima."""
@@ -229,9 +269,9 @@ class Table:
         t /= self.schur[owner, j] + reach**2 / spread
         across = self.weights[owner, :, j] - own * (reach / spread)[:, None]
         w = state.w[owner] - own * gone[:, None] - t[:, None] * across
-        inside = state.inside[owner]
-        w[every, i], inside[every, i] = t, j
-        return owner, self._moved(state, owner, inside, w)
+        places = self.at[owner]
+        w[every, i], places[every, i] = t, j
+        return owner, self._moved(state, owner, places, w)
 
     def shrunk(self, state: State, values: Vector) -> State:
         """Supports without their least feature, where q is less there than a problem's value."""
@@ -239,19 +279,25 @@ class Table:
         hope = state.value + 0.5 * self.cost[np.arange(len(i)), i]
         good = np.flatnonzero(hope < values[state.which])
         i, part = i[good], state.at(good)
-        keep = np.arange(part.inside.shape[1]) != i[:, None]
+        keep, places = np.arange(part.inside.shape[1]) != i[:, None], self.at[good]
         gone = part.w[np.arange(len(i)), i] / self.spread[good, i]
         w = part.w - self.inverse[good, :, i] * gone[:, None]
         shape = (len(good), keep.shape[1] - 1)
-        return self._moved(state, good, part.inside[keep].reshape(shape), w[keep].reshape(shape))
+        return self._moved(state, good, places[keep].reshape(shape), w[keep].reshape(shape))
 
-    def _moved(self, state: State, places: Index, inside: Index, w: Vector) -> State:
-        """Coefficients on other supports, sorted; the intercept follows the means."""
-        order, every = np.argsort(inside, axis=1), np.arange(len(places))[:, None]
-        inside, w, mean = inside[every, order], w[every, order], self.mean[places]
-        old = np.einsum("ij,ij->i", mean[every, state.inside[places]], state.w[places])
-        b = state.b[places] + old - np.einsum("ij,ij->i", mean[every, inside], w)
-        return State(state.which[places], inside, w, b, np.full(len(places), np.inf))
+    def _moved(self, state: State, owner: Index, places: Index, w: Vector) -> State:
+        """Coefficients on features at other places, sorted; the intercept follows the means."""
+        every, mean = _column(len(owner)), self.mean[owner]
+        old = np.einsum("ij,ij->i", mean[every, self.at[owner]], state.w[owner])
+        b = state.b[owner] + old - np.einsum("ij,ij->i", mean[every, places], w)
+        inside = self.pool[owner[:, None], places]
+        order = np.argsort(inside, axis=1)
+        inside, w = inside[every, order], w[every, order]
+        return State(state.which[owner], inside, w, b, np.full(len(owner), np.inf))
+
+
+def _column(count: int) -> Index:
+    return np.arange(count)[:, None]
 
 
 def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:
@@ -260,100 +306,3 @@ def _best(owner: Index, values: Vector, limits: Vector) -> tuple[Index, Index]:
     first = order[np.unique(owner[order], return_index=True)[1]]
     first = first[values[first] < limits[owner[first]]]
     return owner[first], first
-
-
-class Squared(Lockstep):
-    """The squared loss: Gram matrices, one per set of rows and response, say it all."""
-
-    def __init__(self, alike: Alike) -> None:
-        super().__init__(alike)
-        own = np.hstack((alike.p, alike.y))
-        _, first, home = np.unique(own, axis=0, return_index=True, return_inverse=True)
-        self._home = home.ravel()
-        A, p, target = alike.columns, alike.p[first], alike.y[first]
-        self._mean, self._level = np.zeros((len(p), len(A))), np.zeros(len(p))
-        if alike.intercept:
-            self._mean, self._level = p @ A.T, np.einsum("ij,ij->i", p, target)
-        target = target - self._level[:, None]
-        self._constant = 0.5 * np.einsum("ij,ij,ij->i", p, target, target)
-        self._linear = (p * target) @ A.T
-        self._hessian = np.stack([self._gram(A, row) for row in p])
-        self._hessian -= self._mean[:, :, None] * self._mean[:, None, :]
-
-    def _gram(self, A: Vector, p: Vector) -> Vector:
-        rows = np.flatnonzero(p)
-        root = A[:, rows] * np.sqrt(p[rows])
-        return root @ root.T
-
-    def fit(self, state: State, limit: Vector) -> State:
-        home, inside = self._home[state.which], state.inside
-        matrix = self._hessian[home[:, None, None], inside[:, :, None], inside[:, None, :]]
-        np.einsum("ijj->ij", matrix)[:] += self.alike.ridges[state.which[:, None], inside]
-        right = self._linear[home[:, None], inside]
-        try:
-            w: Vector = np.linalg.solve(matrix, right[:, :, None])[:, :, 0].astype(np.float64)
-        except np.linalg.LinAlgError as error:
-            raise Unsettled from error
-        value = self._constant[home] - 0.5 * np.einsum("ij,ij->i", right, w)
-        b = self._level[home] - np.einsum("ij,ij->i", self._mean[home[:, None], inside], w)
-        return State(state.which, inside, w, b, value)
-
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        home = self._home[state.which]
-        across = self._hessian[home[:, None], state.inside]
-        rho = self._linear[home] - (state.w[:, None, :] @ across)[:, 0]
-        return across, np.einsum("ijj->ij", self._hessian)[home], rho, self._mean[home]
-
-
-class General(Lockstep):
-    """Other losses: Newton's method on all rows."""
-
-    def __init__(self, alike: Alike) -> None:
-        super().__init__(alike)
-        self._squares = alike.columns**2
-
-    def _loss(self, which: Index) -> MeanLoss:
-        return MeanLoss(self.alike.loss, self.alike.y[which], self.alike.p[which])
-
-    def _cuts(self, state: State) -> list[slice]:
-        """Parts of a state whose columns are gathered at a time."""
-        count, size = state.inside.shape
-        share = max(1, ENTRIES // (max(1, size) * self.alike.columns.shape[1]))
-        return [slice(i, i + share) for i in range(0, max(count, 1), share)]
-
-    def fit(self, state: State, limit: Vector) -> State:
-        found = State(state.which, state.inside, state.w.copy(), state.b.copy(), state.value.copy())
-        for cut in self._cuts(state):
-            which, inside = state.which[cut], state.inside[cut]
-            A, ridges = self.alike.columns[inside], self.alike.ridges[which[:, None], inside]
-            start = state.w[cut], state.b[cut], limit[cut]
-            F = self._loss(which)
-            done = fitted(F, self.alike.intercept, A, ridges, *start)
-            found.w[cut], found.b[cut] = done.w, done.b
-            found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
-        return found
-
-    def around(self, state: State) -> tuple[Vector, Vector, Vector, Vector]:
-        columns, parts = self.alike.columns.T, list[tuple[Vector, ...]]()
-        for cut in self._cuts(state):
-            F, A = self._loss(state.which[cut]), self.alike.columns[state.inside[cut]]
-            z = (state.w[cut, None, :] @ A)[:, 0] + state.b[cut, None]
-            a, bend = F.gradient(z), F.curvature(z)
-            A *= bend[:, None, :]
-            across = (A.reshape(-1, A.shape[2]) @ columns).reshape(*A.shape[:2], len(columns.T))
-            parts.append((across, bend @ self._squares.T, -(a @ columns), bend @ columns))
-            if self.alike.intercept:
-                across, diagonal, rho, mean = parts[-1]
-                mass = bend.sum(axis=1)[:, None]
-                mean /= mass
-                inner = mean[np.arange(len(mean))[:, None], state.inside[cut]]
-                across -= (inner * mass)[:, :, None] * mean[:, None, :]
-                diagonal -= mass * mean**2
-                rho += mean * a.sum(axis=1)[:, None]
-        across, diagonal, rho, mean = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return across, diagonal, rho, mean if self.alike.intercept else np.zeros_like(mean)
-
-
-def in_step(alike: Alike) -> Lockstep:
-    """The problems, by the kind of their loss."""
-    return Squared(alike) if alike.loss.name == "squared" else General(alike)
