@@ -153,10 +153,10 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        near, gram, idle = 0.1 * self.tol, isinstance(self.smooth, GramPart), 0
-        share, rough = (0.05, ROUGHER) if gram and self.program.k is not None else (0.01, ROUGH)
-        # With all columns in, there is nothing to wait for.
-        accuracy = near if self.warm or len(self.index) + len(fresh) == self.program.m else rough
+        budget = isinstance(self.smooth, GramPart) and self.program.k is not None
+        missing, near = len(self.index) + len(fresh) < self.program.m, 0.1 * self.tol
+        share, rough = (0.05, ROUGHER) if budget and missing else (0.01, ROUGH)
+        accuracy, idle = near if self.warm else rough, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
