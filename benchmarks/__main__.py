@@ -47,9 +47,9 @@ paths                   Certified paths of 50 sizes, against cold solves and oth
                         Peers: abess, skglm.
                         About 3 minutes; results/paths.
 
-choice                  Cross-validation with five folds, on real tables.
+choice                  Cross-validation with five folds, on real tables: time and memory.
                         Peers: LassoCV and LogisticRegressionCV of scikit-learn.
-                        About 3 minutes; results/choice.
+                        About 4 minutes; results/choice.
 
 prediction              Rows held out of 15 real tables, by what each method does by default.
                         Peers: LassoCV, LogisticRegressionCV, RidgeCV, abess.

@@ -18,6 +18,7 @@ from sparsebounds._support.rounding import (
     exact_products,
     exact_sum,
     gamma,
+    in_parts,
     norm_up,
     sum_up,
     up,
@@ -329,3 +330,10 @@ def test_a_ridge_whose_half_underflows() -> None:
 def test_balancing_the_largest_dual_vectors_stays_in_range() -> None:
     program = Program(np.eye(4), np.arange(4.0), k=1, ridge=1.0, fit_intercept=True)
     assert lower_bound(program, [1e150, 1e150, 1e150, -1e150]) <= null_up(program)
+
+
+def test_parts_make_the_whole() -> None:
+    rng = np.random.default_rng(3)
+    for size in (0, 1, FOLD, 3 * FOLD + 5):
+        x, y = rng.normal(size=(2, size))
+        assert np.array_equal(in_parts(lambda x, y: 2.0 * x + y, x, y), 2.0 * x + y)

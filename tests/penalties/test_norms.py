@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsebounds.penalties import (
+    Groups,
     KRidge,
     L0Ridge,
     k_support_dual_norm,
@@ -167,3 +168,19 @@ def test_extremes() -> None:
     assert k_support_dual_norm(w, 0) == 0.0
     with pytest.raises(ValueError, match="k must be 0 or more"):
         k_support_norm(w, -1)
+
+
+def test_lengths_of_groups_do_not_depend_on_where_their_columns_lie(rng) -> None:
+    """Groups of one size side by side, mixed, and of several sizes."""
+    values = np.abs(rng.normal(size=(3, 12)))
+    beside = Groups(np.repeat(np.arange(0, 12, 4), 4))
+    mixed = Groups(np.tile(np.arange(3), 4))
+    uneven = Groups(np.repeat([0, 1, 5], [1, 4, 7]))
+    for row in (values, values[0], values[:0]):
+        blocks = row.reshape((*row.shape[:-1], 3, 4))
+        assert beside.norms(row) == pytest.approx(np.linalg.norm(blocks, axis=-1), rel=1e-15)
+        turned = np.swapaxes(blocks, -1, -2).reshape(row.shape)
+        assert mixed.norms(turned) == pytest.approx(np.linalg.norm(blocks, axis=-1), rel=1e-15)
+        parts = [row[..., :1], row[..., 1:5], row[..., 5:]]
+        lengths = np.stack([np.linalg.norm(part, axis=-1) for part in parts], axis=-1)
+        assert uneven.norms(row) == pytest.approx(lengths, rel=1e-15)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.cases import seeds
 
 import sparsebounds as sb
-from sparsebounds.bounds import bound_at, dual_point
+from sparsebounds.bounds import best_cover, bound_at, dual_point
 from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import KRidge, L0Ridge
 from sparsebounds.program import Form, Program
-from sparsebounds.relaxation import Progress, RelaxationWarning, relax
+from sparsebounds.relaxation import Progress, RelaxationWarning, dual_points, relax
 from sparsebounds.testing import brute_force, conic_relaxation, random_program
 
 FORMS = get_args(Form)
@@ -368,3 +368,17 @@ def test_extreme_budgets(k: int) -> None:
     if k >= 12:
         ridge = np.linalg.solve(X.T @ X / 20 + 0.1 * np.eye(12), X.T @ y / 20)
         np.testing.assert_allclose(found.w, ridge, rtol=1e-6, atol=1e-9)
+
+
+def test_a_second_size_is_relaxed_where_the_first_gains() -> None:
+    """At the multiplier of k the features are k; at other prices they lie between two sizes."""
+    data = make_correlated(60, 20, nonzeros=3)
+    counted = relax(Program(data.X, data.y, k=3, ridge=0.1))
+    for price, count in ((counted.l0_multiplier, 2), (0.08, 3)):
+        program = Program(data.X, data.y, l0=price, ridge=0.1)
+        found = dual_points(program, relax(program))
+        assert len(found) == count
+        lower = best_cover(program, [one.point for one in found]).lower
+        sizes = [relax(Program(data.X, data.y, k=k, ridge=0.1)).value for k in range(1, 21)]
+        best = min(value + price * k for k, value in enumerate(sizes, 1))
+        assert lower == pytest.approx(best, rel=1e-7)

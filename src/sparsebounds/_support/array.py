@@ -37,12 +37,6 @@ def read_only(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-def nonzeros(x: Vector) -> Index:
-    """Where a long vector is not 0: of a mask that is found in a fraction of the time."""
-    places: Index = (x != 0.0).nonzero()[0]
-    return places
-
-
 def namespace(*arrays: Array) -> ModuleType:
     """The array API namespace shared by `arrays`; Python scalars and None are ignored."""
     # The usual case first: no need to ask every library.
@@ -115,3 +109,8 @@ class Abroad(Home):
 
 
 HOST = Home()
+
+
+def nonzeros(x: Vector) -> Index:
+    """Where numbers are not 0: of a mask, which takes a third of the time where they are many."""
+    return np.flatnonzero(x != 0.0)

@@ -10,6 +10,7 @@ n 2^-1074 for underflow (Higham, Accuracy and Stability of Numerical Algorithms,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, overload
 
@@ -64,6 +65,17 @@ def down(x: Any) -> Any:
         return np.nextafter(x, -np.inf)
     below = up(-x)
     return np.negative(below, out=below)
+
+
+def in_parts(work: Callable[..., Vector], *vectors: Vector) -> Vector:
+    """What elementwise work makes of vectors of one length; long ones some terms at a time."""
+    size = len(vectors[0])
+    if size <= FOLD:
+        return work(*vectors)
+    out = np.empty(size)
+    for at in range(0, size, FOLD):
+        out[at : at + FOLD] = work(*(x[at : at + FOLD] for x in vectors))
+    return out
 
 
 def exact_sum(x: Vector) -> tuple[float, float]:

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.rounding import down, sum_up, up
+from sparsebounds._support.rounding import down, sum_up
 from sparsebounds.bounds.dual import DualPoint, floor
 from sparsebounds.bounds.lower import (
     bound_at,
     one_price,
     prefix_gains_up,
-    ridge_gains,
     squares_up,
+    unpriced_gains,
 )
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.program import Program
@@ -199,13 +199,14 @@ def _bounded(program: Program, point: DualPoint, curve: Vector) -> Vector:
 
 def _unpriced_curve(program: Program, point: DualPoint) -> Vector:
     """-F*(a) - R_j(a), rounded down, for j = 0, 1, ..."""
+    led = program.groups.led
     with np.errstate(over="ignore", invalid="ignore"):
         if program.ball is None:
             # Without its price: q_j = reach_j^2 / (2 ridge_j).
-            gains = up(ridge_gains(program, point, program.ridges) + program.prices)
+            gains = unpriced_gains(program, point)
         else:
-            gains = squares_up(point.reach, program.groups)
-        base = sum_up(gains[program.always])
-        gain = prefix_gains_up(program, base, gains[program.free])
+            gains = led(squares_up(point.reach, program.groups))
+        base = sum_up(gains[led(program.always)])
+        gain = prefix_gains_up(program, base, gains[led(program.free)])
         curve: Vector = down(-point.conjugate - gain)
     return curve

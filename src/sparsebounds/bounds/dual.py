@@ -31,6 +31,7 @@ from sparsebounds._support.rounding import (
     TINY,
     U,
     down,
+    in_parts,
     largest_of,
     length_up,
     norm_up,
@@ -224,31 +225,37 @@ def _enclosed(program: Program, t: Vector, scores: Vector, inner: Vector) -> Dua
 
 def _radius(program: Program, weighted: Vector, scores: Vector, inner: Vector) -> Vector:
     """A bound of the rounding error of scores; `inner` is that of the inner products alone."""
-    underflow = program.n * TINY  # of the products s_i t_i
-    least = down(program.mass)
     with np.errstate(over="ignore", invalid="ignore"):
         # s_i t_i is rounded once, the quotient once and the mass once. All terms are >= 0: eight
         # roundings of their sum are a factor of at most 1 + 2^-49, and TINY each underflow.
-        size = np.abs(scores)
-        radius = program.matrix.norms * up(up(2.0 * U * length_up(weighted)) + underflow)
-        radius += inner
-        radius /= least
-        radius += 4.0 * U * size
-        radius *= 1.0 + 2.0**-49
-        radius += 8.0 * TINY
-        # An overflow on the way leaves even the sign unknown.
-        if not np.all(np.isfinite(scores)):
+        least, underflow = down(program.mass), program.n * TINY  # of the products s_i t_i
+        length = up(up(2.0 * U * length_up(weighted)) + underflow)
+
+        def bounded(scores: Vector, inner: Vector, norms: Vector) -> Vector:
+            radius = norms * length
+            radius += inner
+            radius /= least
+            radius += 4.0 * U * np.abs(scores)
+            radius *= 1.0 + 2.0**-49
+            radius += 8.0 * TINY
+            # An overflow on the way leaves even the sign unknown.
             radius[~np.isfinite(scores)] = np.inf
-    return radius
+            return radius
+
+        return in_parts(bounded, scores, inner, program.matrix.norms)
 
 
 def _reach(program: Program, scores: Vector, radius: Vector) -> Vector:
+    def reached(scores: Vector, radius: Vector) -> Vector:
+        size = scores if program.signed else np.abs(scores)
+        reach = np.maximum(up(size + radius), 0.0)
+        reach[np.isnan(reach)] = np.inf
+        return reach
+
+    if program.signed:
+        scores = np.where(program.positive, -scores, np.abs(scores))
     with np.errstate(over="ignore", invalid="ignore"):
-        size = np.abs(scores)
-        signed = np.where(program.positive, -scores, size) if program.positive.any() else size
-        reach = np.maximum(up(signed + radius), 0.0)
-    reach[np.isnan(reach)] = np.inf
-    return reach
+        return in_parts(reached, scores, radius)
 
 
 def widened(program: Program, point: DualPoint, slip: Vector | None = None) -> DualPoint:

@@ -61,9 +61,9 @@ def forced_bounds(
     features = np.flatnonzero(chosen)
     budget = node.counts(program, len(features))[1] if program.l0 is None else None
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = squares_up(point.reach, program.groups)
-        eta = 1.0
+        eta, squares = 1.0, np.zeros(0)
         if program.ball is not None:
+            squares = squares_up(point.reach, program.groups)
             eta = _curvature(program, squares, mandatory, chosen, budget)
         ridges = program.ridges if program.ball is None else np.full(program.m, eta)
         gains = ridge_gains(program, point, ridges)

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds._support.rounding import LONG, U, down, norm_up, sum_up, up
+from sparsebounds._support.rounding import LONG, U, down, in_parts, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.node import ROOT, Node
 from sparsebounds.penalties import SINGLE, Groups, best_eta, level_set
@@ -138,10 +138,21 @@ def ridge_gains(program: Program, point: DualPoint, ridges: Vector) -> Vector:
     return _ridge_gains(point.reach, ridges, program.prices, program.groups)
 
 
+def unpriced_gains(program: Program, point: DualPoint) -> Vector:
+    """The q_j of each group alone, in the order of their leaders, rounded up."""
+    return up(_quotients(point.reach, program.ridges, program.groups))
+
+
 def _ridge_gains(reach: Vector, ridges: Vector, prices: Vector, groups: Groups) -> Vector:
-    # The half is taken of the squares: twice a ridge may overflow.
-    halves = up(0.5 * squares_up(reach))
-    return groups.placed(up(_sums_up(up(halves / ridges), groups) - groups.led(prices)))
+    return groups.placed(up(_quotients(reach, ridges, groups) - groups.led(prices)))
+
+
+def _quotients(reach: Vector, ridges: Vector, groups: Groups) -> Vector:
+    def quotients(reach: Vector, ridges: Vector) -> Vector:
+        # The half is taken of the squares: twice a ridge may overflow.
+        return up(up(0.5 * up(reach * reach)) / ridges)
+
+    return _sums_up(in_parts(quotients, reach, ridges), groups)
 
 
 def best_sum_up(gains: Vector, low: int, high: int) -> float:

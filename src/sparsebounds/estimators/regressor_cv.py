@@ -38,8 +38,11 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     rule : {"best", "1se"}, default "best"
         With "1se" the smallest model, at the best ridge, whose mean score is within one standard
         error of the best.
-    cv, scoring, n_jobs : as in scikit-learn
-        Folds or a splitter, a scorer (default: R^2), processes.
+    cv, scoring : as in scikit-learn
+        Folds or a splitter, a scorer (default: R^2).
+    n_jobs : int, optional
+        Threads, or for what does not go up in step processes; -1: one per core. Work that is too
+        short to gain by them is done by one.
 
     Attributes
     ----------

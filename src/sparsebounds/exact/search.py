@@ -104,6 +104,8 @@ class ExactSearch:
         """Nodes whose proof has been timed."""
 
         if saved is None:
+            if exact is not True and not self._small(relaxed, 0):
+                raise TimeUp
             kept = features_left(program, relaxed.point, model.value)
             require_time(program, len(kept), deadline)
             if exact is not True and not self._small(relaxed, len(kept)):

@@ -74,6 +74,13 @@ class Groups:
         return order, np.searchsorted(self.leaders[order], self.heads)
 
     @cached_property
+    def _width(self) -> int:
+        """How many columns every group has, where they lie side by side; 0: it is not so."""
+        order, starts = self._order
+        even = isinstance(order, slice) and self.largest * len(starts) == self.size
+        return self.largest if even else 0
+
+    @cached_property
     def alone(self) -> Any:
         """Which columns are a group of their own."""
         if self.leaders is None:
@@ -124,7 +131,11 @@ class Groups:
         """`lengths` without the zeros: one per group, in the order of their leaders."""
         if self.leaders is None:
             return values
-        return np.sqrt(self.sums(np.square(values)))
+        if self._width == 0:
+            return np.sqrt(self.sums(np.square(values)))
+        rows = values.reshape((*values.shape[:-1], len(self.heads), self._width))
+        squares: Vector = np.vecdot(rows, rows)
+        return np.sqrt(squares)
 
     def led(self, values: Spread) -> Spread:
         """Of one number per column those of the leaders; one number for all stays."""

@@ -137,7 +137,11 @@ def relaxed_cost(program: Program, w: Vector, u: Vector) -> float:
 def cheapest_weights(program: Program, w: Vector) -> Vector:
     """The u above: those of the penalty h, at the ridge for which they fill the ball."""
     if program.ball is None:
-        return program.penalty().weights(w)
+        # Features at 0 have the weight 0 unless they are always in.
+        few = program.groups.whole(np.union1d(nonzeros(w), program.problem.always))
+        u = np.zeros(program.m)
+        u[few] = program.penalty(few).weights(w[few])
+        return u
     ridge = 1.0
     if program.k is None:
         beta = np.sqrt(2.0 * program.prices)

@@ -40,7 +40,8 @@ def dual_points(
     -------
     list of Relaxation
         With one price l0: `relaxed`, and the k forms at the two integers around sum u, each best
-        for a range of cardinalities. Otherwise, and without time for it, `relaxed` alone.
+        for a range of cardinalities; at the nearer one alone, where that gains nothing. Otherwise,
+        and without time for it, `relaxed` alone.
 
     See Also
     --------
@@ -57,18 +58,22 @@ def dual_points(
     """
     deadline = Deadline.of(time_limit)
     # Each begins with a pass over X, and a start has a product more.
-    if one_price(program) is None or deadline.late(scan=4):
+    price = one_price(program)
+    if price is None or deadline.late(scan=4):
         return [relaxed]
     total = float(np.sum(relaxed.u[program.free]))
-    sizes = sorted({math.floor(total), math.ceil(total)})
-    # Without features the best start is none: the null model.
-    return [relaxed] + [
-        relaxation_of(
+    sizes, found = {math.floor(total), math.ceil(total)}, [relaxed]
+    for size in sorted(sizes, key=lambda size: abs(size - total)):
+        # Without features the best start is none: the null model.
+        further = relaxation_of(
             program.with_budget(size),
             tol,
             start=relaxed if size else None,
-            time_limit=deadline.before(scan=2) if size < sizes[-1] else deadline,
+            time_limit=deadline.before(scan=2) if len(found) < len(sizes) else deadline,
             workspace=workspace if size else None,
         )
-        for size in sizes
-    ]
+        found.append(further)
+        # No dual vector proves more of this many features, so others prove no more of all.
+        if further.value + price * size <= relaxed.value + tol * program.size(relaxed.value):
+            break
+    return found
