@@ -86,9 +86,9 @@ class ModelRow(rows.Row):
         return (self.value - attempt.value) / abs(attempt.value)
 
 
-def ours(name: str, problem: Problem, **options: Any) -> ModelRow:
+def ours(name: str, problem: Problem, repeats: int = REPEATS, **options: Any) -> ModelRow:
     """`solve`, timed in full; without a search unless `options` ask for one."""
-    seconds, found = best_run(partial(problem.solve, **options), REPEATS)
+    seconds, found = best_run(partial(problem.solve, **options), repeats)
     return ModelRow(
         problem=name,
         shape=problem.shape,

@@ -82,7 +82,8 @@ def test_against_all_choices() -> None:
 
 
 def test_bounds_are_no_smaller() -> None:
-    for seed in seeds(20, "bounds of choices"):
+    sieved = finite = 0
+    for seed in seeds(60, "bounds of choices"):
         matrix, vector, blocks = drawn(seed)
         choices = Choices.of(matrix, vector, blocks)
         assert choices is not None
@@ -93,13 +94,23 @@ def test_bounds_are_no_smaller() -> None:
             assert choices.pairs[i, j] >= near * both
             if len(groups[i]) == len(groups[j]) == 1 and np.linalg.cond(matrix) < 1e4:
                 assert choices.pairs[i, j] == pytest.approx(both, rel=1e-7)
-        if len(groups) > 2:
-            sets, bounds = choices._triples(-np.inf, np.inf)
-            assert len(sets) == len(list(itertools.combinations(groups, 3)))
-            for some, bound in zip(sets, bounds, strict=True):
-                assert bound >= near * gain(
-                    matrix, vector, np.concatenate([groups[i] for i in some])
-                )
+        every = {
+            some: gain(matrix, vector, np.concatenate([groups[i] for i in some]))
+            for some in itertools.combinations(range(len(groups)), 3)
+        }
+        if every:
+            assert len(choices._triples(-np.inf, np.inf)[0]) == len(every)
+            # Above what one group gains, so that two more have to add something.
+            bar = float(np.max(choices.single)) * 1.001
+            sets, bounds = choices._triples(bar, np.inf)
+            listed = {tuple(sorted(some)): x for some, x in zip(sets.tolist(), bounds, strict=True)}
+            assert len(listed) == len(sets)
+            for some, value in every.items():
+                assert listed.get(some, bar) >= near * value
+                sieved += some not in listed
+                finite += np.isfinite(listed.get(some, np.inf))
+    assert sieved > 20
+    assert finite > 100
 
 
 def test_too_many() -> None:

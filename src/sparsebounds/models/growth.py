@@ -30,12 +30,12 @@ class Growth:
         slabs, count = model.slabs, len(starts)
         self._model, self._slabs = model, slabs
         self._entering: Mask = np.tile(~fixed[slabs.leaders], (count, 1))
-        self._rows = np.zeros((count, 0, len(slabs.columns)))
+        self._rows = np.zeros((0, count, len(slabs.columns)))
         self._rho = np.tile(slabs.spread(model.linear), (count, 1))
         self._schur = [np.repeat(own[:, :, None], count, axis=2) for own, _ in model.own]
         groups = [np.unique(slabs.number[start]) for start in starts]
         for some in zip(*groups, strict=True):
-            self._take(np.array(some))
+            self.grow(np.arange(count), np.array(some))
 
     @np.errstate(all="ignore")
     def offers(self, values: Vector) -> Vector:
@@ -52,20 +52,14 @@ class Growth:
 
     @np.errstate(all="ignore")
     def grow(self, parents: Index, groups: Index) -> None:
-        """Go on with supports that a group is added to."""
-        self._entering = self._entering[parents]
-        self._rows, self._rho = self._rows[parents], self._rho[parents]
-        self._schur = [schur[:, :, parents] for schur in self._schur]
-        self._take(groups)
-
-    def _take(self, groups: Index) -> None:
-        """One more group in each support."""
-        model, slabs, every = self._model, self._slabs, np.arange(len(groups))
-        self._entering[every, groups] = False
+        """Go on with some of the supports, each with one more group."""
+        model, slabs, old = self._model, self._slabs, len(self._rows)
         at, real = slabs.places(groups)
-        features = slabs.columns[at]
+        rows = np.empty((old + at.shape[1], len(groups), self._rows.shape[2]))
+        np.take(self._rows, parents, axis=1, out=rows[:old], mode="clip")
+        features, before = slabs.columns[at], rows[:old].transpose(1, 0, 2)
         fresh = slabs.spread(model.hessian[features])
-        fresh -= np.matmul(np.take_along_axis(self._rows, at[:, None], 2).mT, self._rows)
+        fresh -= np.matmul(np.take_along_axis(before, at[:, None], axis=2).mT, before)
         fresh[~real] = 0.0
         own = np.take_along_axis(fresh, at[:, None], axis=2)
         own = np.where(real[:, :, None] & real[:, None], own, 0.0)
@@ -73,10 +67,14 @@ class Growth:
         np.einsum("idd->id", own)[:] += least
         whitener = whiteners(own, least)
         fresh = np.matmul(whitener, fresh)
+        self._rho = self._rho[parents]
         pull = np.where(real, np.take_along_axis(self._rho, at, axis=1), 0.0)
-        pull = np.matmul(whitener, pull[:, :, None])
-        self._rho -= np.matmul(pull.mT, fresh)[:, 0]
-        for slab, schur in zip(slabs.slabs, self._schur, strict=True):
+        self._rho -= np.matmul(np.matmul(whitener, pull[:, :, None]).mT, fresh)[:, 0]
+        schur = [each[:, :, parents] for each in self._schur]
+        for slab, each in zip(slabs.slabs, schur, strict=True):
             blocks = slab.blocks(fresh).transpose(0, 2, 1, 3)
-            schur -= np.matmul(blocks.mT, blocks).transpose(2, 3, 0, 1)
-        self._rows = np.concatenate((self._rows, fresh), axis=1)
+            each -= np.matmul(blocks.mT, blocks).transpose(2, 3, 0, 1)
+        rows[old:] = fresh.transpose(1, 0, 2)
+        self._rows, self._schur = rows, schur
+        self._entering = self._entering[parents]
+        self._entering[np.arange(len(groups)), groups] = False

@@ -81,7 +81,9 @@ class Search(Improvement):
                     break
                 self.improve(start, enough)
             large = np.count_nonzero(self.incumbent.w) > LARGE
-            count = RESTARTS // 4 if large or self.known else RESTARTS
+            # Groups are fewer than features: the beam goes through most of what is worth a try.
+            fewer = large or self.known or not self.program.groups.single
+            count = RESTARTS // 4 if fewer else RESTARTS
             # Neighbours on a path draw differently, as they hand on what they find.
             self.restart(count, len(self.known[0]) if self.known else 0, enough)
         return self.finished(self.incumbent)

@@ -96,7 +96,6 @@ class _System:
         self._U, self._s, self._c, self._of = _cones(pattern, small, E, self._unit)
         self._Z = (self._U.T @ self._V).T
         self.kept: Mask = np.ones(count, dtype=np.bool_)
-        self._groups: Mask = np.ones(len(self._c), dtype=np.bool_)
         self._K = gram(self._V.T)
         np.einsum("ii->i", self._K)[:] += 1.0
         self._images = self._V.T @ self._sides
@@ -107,21 +106,21 @@ class _System:
         self._K -= gone.T @ gone
         self._images -= gone.T @ self._sides[out]
         self.kept &= ~out
-        self._groups[self._of[out]] = False
+        # Their columns of U are on coordinates that are 0.
+        groups = self._of[out]
+        self._Z[:, groups], self._c[groups], self._s[groups] = 0.0, 1.0, 0.0
 
     def solution(self) -> Vector | None:
         """All coordinates; None where the system is not definite."""
         factor, failed = lapack.dpotrf(self._K, lower=1)
         if failed:
             return None
-        some, kept = np.flatnonzero(self._groups), self.kept[:, None]
-        count, sides = len(kept), self._sides.shape[1]
-        U, s = self._U[:, some], self._s[some]
-        both = np.asfortranarray(np.column_stack((self._images, self._Z[:, some])))
+        count, sides, U, s = len(self.kept), self._sides.shape[1], self._U, self._s
+        both = np.asfortranarray(np.column_stack((self._images, self._Z)))
         both = blas.dtrsm(1.0, factor, both, lower=1, overwrite_b=1)
         Y, W = both[:, :sides], both[:, sides:]
         C = gram(W.T)
-        np.einsum("ii->i", C)[:] += self._c[some]
+        np.einsum("ii->i", C)[:] += self._c
         known = U.T @ self._sides - W.T @ Y
         # 1 - Q + C Q
         matrix = C + np.outer(s - C @ s, s) / self._share
@@ -131,7 +130,7 @@ class _System:
             return None
         t -= np.outer(s, s @ t) / self._share
         back = blas.dtrsm(1.0, factor, np.asfortranarray(Y + W @ t), lower=1, trans_a=1)
-        x = np.where(kept, self._sides + U @ t - self._V @ back, 0.0)
+        x = np.where(self.kept[:, None], self._sides + U @ t - self._V @ back, 0.0)
         found = np.zeros(len(self._right))
         found[:count] = x[:, 0]
         if self._level:
@@ -148,7 +147,7 @@ class _System:
         count = len(self.kept)
         x = found[:count] / self._unit
         t = self._U.T @ x
-        t -= self._s * float(self._s @ np.where(self._groups, t, 0.0)) / self._share
+        t -= self._s * float(self._s @ t) / self._share
         image = x @ self._V
         if self._level:
             image += found[-1] * self._border[0]
@@ -172,6 +171,7 @@ def _cones(
         s.append(1.0 / np.sqrt(bend))
         c.append(bend * np.sum(d * d * small[members] / (pattern.ridge[members] * E[members]), 1))
         total += len(d)
-    on = np.flatnonzero(of >= 0)
-    U = sp.csr_array((values[on], (on, of[on])), shape=(len(E), total))
+    on = of >= 0
+    starts = np.append(0, np.cumsum(on))
+    U = sp.csr_array((values[on], of[on], starts), shape=(len(E), total))
     return U, np.concatenate(s), np.concatenate(c), of

@@ -33,6 +33,9 @@ THIN = 1500
 """The first columns of a thin matrix hold one in so many of its entries, about: long ones that the
 solution may not have would set the price of each product."""
 
+EARLY, LATE = 4, 2
+"""Times as many columns in the first working set, and in a round, where groups are that large."""
+
 MOST_ROUNDS = 100
 ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
 """The relative gap that is enough on a working set while violators are many; the second where the
@@ -263,7 +266,8 @@ class WorkingSet:
             reach = np.where(program.positive, np.maximum(-scores, 0.0), reach)
         if self._barred:
             reach[program.never] = 0.0
-        strength = program.groups.norms(self._scaled(reach))
+        even = isinstance(self._root, float)
+        strength = program.groups.norms(reach if even else reach / self._root)
         value = -program.F.conjugate(program.F.p * t) - self._gain(reach, strength)
         return _Score(t, scores, strength, -math.inf if math.isnan(value) else value)
 
@@ -271,8 +275,7 @@ class WorkingSet:
         """X w: from the workspace where its columns are all there."""
         inside = w[self.index]
         if np.count_nonzero(inside) < len(support) or self.program.fit_intercept:
-            image: Vector = self.program.matrix.columns(support) @ w[support]
-            return image
+            return np.asarray(self.program.matrix.columns(support) @ w[support])
         return self.smooth.predictions(inside, 0.0)
 
     def _gain(self, reach: Vector, strength: Vector) -> float:
@@ -301,7 +304,7 @@ class WorkingSet:
     def _first_columns(self) -> Index:
         """Always-in features, the start's support and the best scores."""
         program = self.program
-        support, size = nonzeros(self.w), program.groups.largest
+        support, size = nonzeros(self.w), max(1, program.groups.largest // EARLY)
         least = max(self._small // size, 2 * (program.k or 0), 2 * len(support) // size)
         count, held = max(self._first // size, least), len(self.index) // size
         given = program.groups.whole(np.union1d(support, program.problem.always))
@@ -328,12 +331,9 @@ class WorkingSet:
 
     def _violators(self, threshold: float | Vector, support: int) -> Index:
         """Features outside the working set whose strength exceeds what keeps them at zero."""
-        count = max(self._batch, support) // self.program.groups.largest
+        size = self.program.groups.largest
+        count = max(self._batch // max(1, size // LATE), support // size)
         return self._best(self.last.strength > threshold, self.index, max(count, 1))
-
-    def _scaled(self, reach: Vector) -> Vector:
-        """reach_j / sqrt(ridge_j), or what is in proportion to it."""
-        return reach if isinstance(self._root, float) else reach / self._root
 
     def _best(self, among: Mask, taken: Index, count: int) -> Index:
         """The columns of the `count` strongest groups, in order of position.
