@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Index, Vector
+from sparsebounds._support.array import HOST, Index, Vector, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import Curvature, Region, dual_point_at
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound
@@ -158,7 +158,7 @@ def _at_level(
     """
     kept = np.union1d(
         features_left(program, relaxed.point, level),
-        program.groups.whole(np.flatnonzero(relaxed.w)),
+        program.groups.whole(nonzeros(relaxed.w)),
     )
     if not level > relaxed.lower or not _affordable(program, len(kept), REGIONS, deadline):
         return None
@@ -217,7 +217,7 @@ def _proof(
         return None
     small = minorant.program(curvature.program)
     w = _settled(small, w)
-    support = np.flatnonzero(w)
+    support = nonzeros(w)
     minorant = replace(minorant, region=region)
     tree = Tree.root(kept, relaxed.point.t, support, w[support], minorant)
     base = minorant.base(curvature, claim=True)

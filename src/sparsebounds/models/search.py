@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, on_all_rows
+from sparsebounds.fitting import Model, draftable, on_all_rows
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
@@ -138,7 +138,10 @@ class Search(Improvement):
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        yield from self.beams(expansion, self.known, stop)[:GROWN]
+        grown = self.beams(expansion, self.known, stop)[:GROWN]
+        if not self.exact and draftable(program):
+            self.models(grown)  # in one call
+        yield from grown
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

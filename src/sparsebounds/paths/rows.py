@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.bounds import WIDER, objective_up, one_price
 from sparsebounds.certificates import Certificate, Leaf
 from sparsebounds.models import Model, as_returned
@@ -55,7 +55,7 @@ class Row:
         model, coef, intercept = as_returned(program, found)
         certificate = Certificate.build(program, duals, leaves, model.w, model.b, lower=lower)
         unpriced = model.value - float(np.sum(program.prices[program.counted(certificate.support)]))
-        support = np.flatnonzero(coef)
+        support = nonzeros(coef)
         return cls(program, certificate, support, coef[support], intercept, unpriced, dual)
 
     @property

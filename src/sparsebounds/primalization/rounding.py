@@ -109,10 +109,10 @@ def primalized_supports(program: Program, relaxed: Relaxation) -> list[Index]:
     u = vertex_of(point)[0]
     weights = np.where(program.free, point.u, 0.0)
     weights[point.tied] = u
-    chosen, whole = np.flatnonzero(weights), program.groups.whole
+    chosen, whole = nonzeros(weights), program.groups.whole
     if program.k is None:
         return [whole(chosen), whole(np.flatnonzero(weights == 1.0))]
     if len(chosen) > program.k:
         weights[point.tied] = round_in_pairs(point, u)[0]
-        chosen = np.flatnonzero(weights)
+        chosen = nonzeros(weights)
     return [whole(chosen)]

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsebounds._support.array import HOST, Array, Home, Index, Vector
+from sparsebounds._support.array import HOST, Array, Home, Index, Vector, nonzeros
 from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import Loss, MeanLoss
 from sparsebounds.matrices import Matrix
@@ -129,7 +129,7 @@ class Smooth(ABC):
 
     def _image(self, w: Vector) -> Array:
         """A w, at home."""
-        support = np.flatnonzero(w)
+        support = nonzeros(w)
         if len(support) * 4 > len(w):
             return product(self._rows.T, self._home.bring(w))
         return self._home.bring(w[support]) @ self._home.rows(self._rows, support)
@@ -215,7 +215,7 @@ class GramPart(Smooth):
         return part
 
     def at(self, w: Vector, b: float) -> SmoothPoint:
-        used = np.flatnonzero(w)
+        used = nonzeros(w)
         # The rows of few features cost less than the whole matrix, though they are copied.
         few = 3 * len(used) <= len(w)
         image = w[used] @ self.gram[used] if few else product(self.gram, w)

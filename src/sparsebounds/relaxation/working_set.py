@@ -24,7 +24,7 @@ from sparsebounds.relaxation.ball import solve_ball
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import GramPart, Smooth
 from sparsebounds.relaxation.workspace import Workspace
 
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
@@ -38,8 +38,8 @@ EARLY, LATE = 4, 2
 
 MOST_ROUNDS = 100
 ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
-"""The relative gap that is enough on a working set while violators are many; the second where the
-products of a STEP with sparse working columns take longer than a pass."""
+"""The relative gap that is enough on a working set while violators are many; the second where
+steps take longer than a pass: in the k form on a Gram matrix, or on many sparse columns (STEP)."""
 
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
@@ -155,7 +155,10 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        accuracy, idle = 0.1 * self.tol if self.warm else ROUGH, 0
+        budget = isinstance(self.smooth, GramPart) and self.program.k is not None
+        missing, near = len(self.index) + len(fresh) < self.program.m, 0.1 * self.tol
+        share, rough = (0.05, ROUGHER) if budget and missing else (0.01, ROUGH)
+        accuracy, idle = near if self.warm else rough, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
                 return f"The relative gap is {self.proved_gap():.1e}"
@@ -167,15 +170,12 @@ class WorkingSet:
             state, threshold, z = self._solve(accuracy * self.scale)
             self.rounds += 1
             self.last = self._score(z)
-            if self.last.value > self.top.value:
-                self.top = self.last
-            if state.value < self.best.value:
-                self.best = state
+            self.top = max(self.top, self.last, key=lambda score: score.value)
+            self.best = min(self.best, state, key=lambda state: state.value)
             self.w[self.index], self.b = state.w, state.b
             support = int(np.count_nonzero(state.w))
             if self.callback is not None:
-                _, lower = self.proof()
-                sides = self.best.value, lower
+                sides = self.best.value, self.proof()[1]
                 self.callback(Progress(self.rounds, *sides, len(self.index), self.seconds))
             fresh = self._violators(threshold, support)
             # Nothing to add: the working set's own accuracy is what is missing, or, where the gap
@@ -187,8 +187,8 @@ class WorkingSet:
             # Few violators: the next round may be the last, and Newton's last digits are cheaper
             # than another pass. Many: they will move everything, and digits would be wasted.
             last = 10 * len(fresh) <= support
-            near, rough = 0.1 * self.tol, ROUGHER if self._dear() else ROUGH
-            accuracy = near if last else min(max(0.01 * self.gap, near), rough)
+            rough = ROUGHER if self._dear() else rough
+            accuracy = near if last else min(max(share * self.gap, near), rough)
             if len(fresh) == 0:
                 accuracy = max(0.01 * min(accuracy, self.gap), 1e-16)
         return f"{MOST_ROUNDS} working sets were not enough"
@@ -318,7 +318,7 @@ class WorkingSet:
         return np.concatenate((first, self._best(strong, taken, max(0, count - held))))
 
     def _dear(self) -> bool:
-        """Whether a Newton step takes longer than a pass."""
+        """Whether a Newton step on sparse columns takes longer than a pass."""
         matrix = self.program.matrix
         return bool(matrix.thin and STEP * matrix.filled(self.index).sum() > matrix.entries)
 

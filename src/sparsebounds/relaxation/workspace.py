@@ -19,6 +19,9 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.sparse_part import working_part
 
+BATCHES, SPARE = 4, 1 << 20
+"""Batches of columns that there is room for from the start, and numbers that it has at most."""
+
 KEPT = 4
 """Dual points remembered: the next relaxation starts from one of the last few."""
 
@@ -76,6 +79,10 @@ class Workspace:
     def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
+            if not (len(self.index) or program.matrix.thin or program.matrix.tall):
+                # Room for the batches to come: growing copies what is there.
+                room = min(BATCHES * len(features), program.m, SPARE // program.n)
+                self.smooth.reserve(room)
             with deadline.timed("product", self.smooth.price(len(features))):
                 self.smooth.read(program.matrix, features)
             self.index = np.concatenate((self.index, features))
