@@ -63,7 +63,7 @@ def test_against_all_choices() -> None:
                 for some in itertools.combinations(range(len(groups)), size)
             }
             most = max(every.values())
-            found, names = choices.best(size)
+            found, names, _ = choices.best(size)
             place = tuple(sorted(int(np.flatnonzero(choices.names == j)[0]) for j in names))
             assert near * most <= found
             assert found * near <= every[place] * (1.0 + 1e-9)
@@ -113,6 +113,30 @@ def test_bounds_are_no_smaller() -> None:
     assert finite > 100
 
 
+def test_operations_are_those_of_what_is_factored(monkeypatch: pytest.MonkeyPatch) -> None:
+    factored: list[int] = []
+    plain = Choices.gains
+
+    def gains(choices: Choices, sets: np.ndarray) -> np.ndarray:
+        factored.append(len(sets))
+        return plain(choices, sets)
+
+    monkeypatch.setattr(Choices, "gains", gains)
+    counts = []
+    for seed in seeds(30, "operations"):
+        choices = Choices.of(*drawn(seed))
+        assert choices is not None
+        for size in range(min(3, len(choices.names)) + 1):
+            factored.clear()
+            columns = size * int(np.max(choices.widths))
+            operations = choices.best(size).operations
+            count = operations / (columns**2 * (16.0 + columns)) if size else operations
+            # The greedy choice has two groups already, and a pair is compared with itself.
+            assert abs(count - sum(factored)) <= 2.0
+            counts.append(count)
+    assert max(counts) > 100
+
+
 def test_too_many() -> None:
     matrix, vector, blocks = drawn(
         next(s for s in itertools.count() if sum(map(len, drawn(s)[2])) > 6)
@@ -121,8 +145,7 @@ def test_too_many() -> None:
     assert choices is not None
     with pytest.raises(TooMany):
         list(choices.above(3, -np.inf, most=1.0))
-    gain, _ = choices.best(2, most=1.0)
-    assert gain > 0.0
+    assert choices.best(2, most=1.0).gain > 0.0
 
 
 def test_a_group_without_a_factor() -> None:

@@ -10,9 +10,10 @@ from tests.cases import seeds
 
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
+from sparsebounds.bounds import Tried, exhaustive
 from sparsebounds.certificates import tree_bound
 from sparsebounds.datasets import make_correlated
-from sparsebounds.exact import SearchProgress, search
+from sparsebounds.exact import SearchProgress, ridge, search
 from sparsebounds.program import Form
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
@@ -84,6 +85,82 @@ def test_a_search_that_does_not_get_on_is_given_up(monkeypatch: pytest.MonkeyPat
     assert 0 < given_up.stats.nodes < 0.6 * patient.stats.nodes
     assert given_up.status == patient.status == "bounded"
     assert given_up.lower <= patient.lower <= patient.upper <= given_up.upper
+
+
+class Watched:
+    """The operations of a search on 20 groups of 6 features, after each batch and each try."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40, 120))
+        y = X[:, ::5].sum(axis=1) + 3.0 * rng.normal(size=40)
+        self.batches: list[tuple[float, float]] = []
+        """What nodes took, and what their supports took."""
+
+        self.done: list[float] = []
+        """What each try took that came to its end."""
+
+        self.given_up: list[float] = []
+        plain = ridge.RidgeBounder.exhaust
+
+        def exhaust(bounder: ridge.RidgeBounder, *asked: Any) -> Tried | None:
+            self.bounder, before, failed = bounder, bounder.trying, bounder.fruitless
+            found = plain(bounder, *asked)
+            if found is not None:
+                self.done.append(bounder.trying - before)
+            elif bounder.fruitless > failed:
+                self.given_up.append(bounder.trying - before)
+            return found
+
+        def watch(now: Any) -> None:
+            if isinstance(now, SearchProgress):
+                node = 1e6 + 10.0 * self.bounder.program.m**2
+                self.batches.append((now.nodes * node, self.bounder.trying))
+
+        groups = np.repeat(np.arange(20), 6)
+        with monkeypatch.context() as patch:
+            patch.setattr(ridge.RidgeBounder, "exhaust", exhaust)
+            self.found = sb.solve(
+                X, y, k=5, ridge=0.02, groups=groups, callback=watch, tol=1e-6, **options
+            )
+
+
+def test_supports_of_groups_are_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    effort = 2e8
+    monkeypatch.setattr(search, "EFFORT", effort)
+    auto = Watched(monkeypatch)
+    assert auto.found.status == "bounded"
+    # The budget is used up in the last batch, and by both kinds of work.
+    assert sum(auto.batches[-2]) < effort <= sum(auto.batches[-1])
+    assert min(auto.batches[-1]) > 0.25 * effort
+    assert auto.batches[-1][1] == pytest.approx(sum(auto.done), rel=1e-12)
+    # Supports take no more than nodes, but for one try.
+    assert all(tried <= nodes + max(auto.done) for nodes, tried in auto.batches)
+    # A search to the end has no such limit.
+    whole = Watched(monkeypatch, exact=True)
+    assert whole.found.status == "optimal"
+    nodes, tried = whole.batches[-1]
+    assert tried > nodes + max(whole.done)
+
+
+def test_tries_that_are_given_up_are_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "EFFORT", 2e8)
+    monkeypatch.setattr(exhaustive, "MOST_FACTORED", 100.0)
+    auto = Watched(monkeypatch)
+    assert len(auto.given_up) > 1
+    assert min(auto.given_up) > 1e5
+    assert auto.batches[-1][1] == pytest.approx(sum(auto.done + auto.given_up), rel=1e-12)
+
+
+def test_supports_of_single_features_are_part_of_their_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terms = {"k": 5, "ridge": 0.01}
+    monkeypatch.setattr(search, "EFFORT", 5e7)
+    before = nodes_of(**terms)
+    assert before[0] > 10
+    monkeypatch.setattr(ridge, "PASSES", 1e12)
+    assert nodes_of(**terms) == before
 
 
 def test_node_limits_hold_too() -> None:

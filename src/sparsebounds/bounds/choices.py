@@ -36,6 +36,10 @@ AT_ONCE = 1 << 15
 TOGETHER = 1 << 18
 """Entries of the matrices that are factored in one array, about."""
 
+GATHERED = 16.0
+"""Operations per entry of a matrix that is factored, besides those of its elimination: one for each
+of its columns."""
+
 
 class Some(NamedTuple):
     """Choices, one row each."""
@@ -44,6 +48,19 @@ class Some(NamedTuple):
     gains: Vector
     left: float
     """No gain of those that come later is above this."""
+
+
+class Best(NamedTuple):
+    """The choice that gains the most."""
+
+    gain: float
+    """Rounded up."""
+
+    names: Index
+    """The first features of its groups."""
+
+    operations: float
+    """What it took to factor choices, about."""
 
 
 class TooMany(Exception):
@@ -138,19 +155,23 @@ class Choices:
         """Bounds of what two groups have, one after the other: what single features have."""
         return self.single[:, None] + self.after
 
-    def best(self, size: int, most: float = math.inf) -> tuple[float, Index]:
-        """The largest gain of `size` groups, rounded up, and their first features.
+    def best(self, size: int, most: float = math.inf) -> Best:
+        """The `size` groups of largest gain.
 
         TooMany where matrices of more than `most` entries would have to be factored.
         """
         best, chosen = self._greedy(size)
+        # The greedy choice has tried every third group.
+        factored = len(self.names) if size > 2 else 0
         for sets, gains, left in self.above(size, best, most):
+            factored += len(sets) if size > 1 else 0
             place = int(np.argmax(gains))
             if gains[place] > best:
                 best, chosen = float(gains[place]), sets[place]
             if left <= best:
                 break
-        return best, self.names[chosen]
+        columns = float(size * np.max(self.widths, initial=0))
+        return Best(best, self.names[chosen], factored * columns**2 * (GATHERED + columns))
 
     def above(self, size: int, bar: float, most: float = math.inf) -> Iterator[Some]:
         """All choices of `size` groups whose gain may be above `bar`, and some others."""

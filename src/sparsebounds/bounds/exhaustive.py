@@ -73,6 +73,9 @@ class Tried:
     support: Index
     """The best of them."""
 
+    operations: float = 0.0
+    """What it took to factor matrices, about; `effort` has the rest."""
+
 
 class Exhaustion:
     """All supports of nodes of one program; with `claim`, bounds leave the room that claims do."""
@@ -106,10 +109,10 @@ class Exhaustion:
             leaf = self._leaf(state)
             if leaf is None:
                 return Tried(-math.inf, inside)
-            gain, chosen = leaf.choices.best(leaf.size, self._most)
-            lower = float(self._lower(leaf, gain))
-        more = self.program.groups.whole(chosen)
-        return Tried(lower, np.sort(np.concatenate((inside, more))))
+            best = leaf.choices.best(leaf.size, self._most)
+            lower = float(self._lower(leaf, best.gain))
+        more = self.program.groups.whole(best.names)
+        return Tried(lower, np.sort(np.concatenate((inside, more))), best.operations)
 
     def below(self, state: States, level: float, most: int) -> tuple[States, Vector] | None:
         """The supports of a node, of every size, that may have a model below `level`.

@@ -94,6 +94,12 @@ class Bounder(ABC):
         self.steps = 0
         """Newton steps so far."""
 
+        self.trying = 0.0
+        """Operations on supports of nodes so far, about: those of tries given up too."""
+
+        self.allowed = np.inf
+        """With groups, supports are tried while there are at most so many of these per node."""
+
     @abstractmethod
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         """Bounds of at least `cutoff` where little work gives them, else good ones.

@@ -39,6 +39,9 @@ GRANTED, NODE = 0.25, 1e5
 """With groups it may take more after many nodes: this part of the operations on all of them. One
 takes so many, and the square of the number of features, about. Single features are split fast."""
 
+PASSES = 4.0
+"""Operations on a node's supports for each that `Exhaustion.effort` counts."""
+
 LISTED = 2000
 """Supports of a node that are listed at most; nodes that have more of interest are split."""
 
@@ -252,7 +255,10 @@ class RidgeBounder(Bounder):
         return found
 
     def exhaust(self, state: States, nodes: int) -> Tried | None:
-        return self._tried(state, nodes, lambda exhaustion: exhaustion.search(state))
+        found = self._tried(state, nodes, lambda exhaustion: exhaustion.search(state))
+        if found is not None:
+            self.trying += found.operations
+        return found
 
     def listed(self, state: States, level: float, nodes: int) -> tuple[States, Vector] | None:
         def below(exhaustion: Exhaustion) -> tuple[States, Vector] | None:
@@ -269,9 +275,13 @@ class RidgeBounder(Bounder):
             return None
         granted = 0.0
         if not self.program.groups.single:
+            if self.trying > self.allowed * nodes:
+                return None
             granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
-        if exhaustion.effort(state) > max(TRIED, min(granted, MOST_TRIED)):
+        effort = exhaustion.effort(state)
+        if effort > max(TRIED, min(granted, MOST_TRIED)):
             return None
+        self.trying += PASSES * effort
         try:
             return what(exhaustion)
         except TooMany:

@@ -124,6 +124,8 @@ class ExactSearch:
 
         best = self.reduction.inward(model) if saved is None else saved.model
         self.search = Minimization(reduced, bounder, best, cutoff_at)
+        if exact is not True:
+            bounder.allowed = self._node
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
@@ -186,10 +188,16 @@ class ExactSearch:
         small = program.matrix.entries <= LARGE and products <= BEGIN
         return small and relaxed.status == "optimal"
 
-    def hopeless(self, budget: float) -> bool:
-        """Whether a quarter of the nodes has closed less than STEADY of what the root left."""
-        search = self.search
-        return search.nodes >= 0.25 * budget and search.gap > (1.0 - STEADY) * search.root_gap
+    def spent(self, budget: float) -> bool:
+        """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.
+
+        Supports of groups that are tried count as the nodes that would have taken as long.
+        """
+        search, taken = self.search, float(self.search.nodes)
+        if not search.program.groups.single:
+            taken += search.bounder.trying / self._node
+        stuck = search.gap > (1.0 - STEADY) * search.root_gap
+        return taken >= budget or (taken >= 0.25 * budget and stuck)
 
     def budget(self, exact: Exact, effort: float = 1.0) -> float:
         """The nodes that a search of this kind may take: no limit, or about EFFORT operations.
@@ -198,10 +206,15 @@ class ExactSearch:
         """
         if exact is True:
             return math.inf
+        return max(1.0, effort * EFFORT // self._node)
+
+    @property
+    def _node(self) -> float:
+        """Operations that a node takes, about."""
         program = self.search.program
-        # A node takes some steps of Newton's method, on a Gram matrix or on all rows.
+        # Some steps of Newton's method, on a Gram matrix or on all rows.
         rows = 0.0 if program.loss.name == "squared" else 20.0 * program.n
-        return max(1.0, effort * EFFORT // (1e6 + (10.0 * program.m + rows) * program.m))
+        return 1e6 + (10.0 * program.m + rows) * program.m
 
     @property
     def open(self) -> int:

@@ -196,10 +196,10 @@ class Walk(Course):
             self.cut |= until.cut
             return row
         budget = search.budget(self.exact)
-        most = min(self.most_nodes, budget)
-        done = search.run(lambda: search.hopeless(budget), most, self.callback)
+        most = self.most_nodes
+        done = search.run(lambda: search.spent(budget), most, self.callback)
         self.steps += done.newton_steps
-        limited = until.cut or done.nodes >= most or search.hopeless(budget)
+        limited = until.cut or done.nodes >= most or search.spent(budget)
         # What neither ended nor met a limit was ended by Ctrl-C.
         self.interrupted |= (done.open > 0 and not limited) or done.lower == -math.inf
         row = self.proved(row.or_found(done.model), done.tree, done.lower)

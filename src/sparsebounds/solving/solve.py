@@ -226,9 +226,8 @@ def solve_program(
             try:
                 search = ExactSearch(program, relaxed, model, tol, saved, deadline, exact)
                 budget = search.budget(exact, effort)
-                most = min(most, budget)
                 proof = search.run(
-                    lambda: models.interrupted or search.hopeless(budget),
+                    lambda: models.interrupted or search.spent(budget),
                     most,
                     callback,
                     file,
