@@ -67,7 +67,7 @@ class Narrowing:
         for _ in range(SWEEPS):
             width = self._width()
             done = self.node.lower >= goal or stop() or not np.any(width > 0.0)
-            if done or not self._sweep(stop):
+            if done or not self._sweep(goal, stop):
                 return
             self.node = self.better(self.bounds, self.node)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -82,14 +82,14 @@ class Narrowing:
         width = np.minimum(high - low, 1e3 * self.bounds.c)
         return np.where(loss.doubt, width, 0.0)
 
-    def _sweep(self, stop: Callable[[], bool]) -> bool:
+    def _sweep(self, goal: float, stop: Callable[[], bool]) -> bool:
         """Whether anything was proved."""
         bounds, n = self.bounds, self.bounds.program.n
         row, side = wanted(bounds, self.node)
         parts = max(1, min(PARTS, len(row) // LEAST))
         found = False
         for part in np.array_split(np.arange(len(row)), parts):
-            if stop() or not len(part):
+            if stop() or not len(part) or self.node.lower >= goal:
                 break
             bounds, state = self.bounds, self.node.state
             reaching = Reaching(bounds, self.node, self.level)

@@ -40,7 +40,6 @@ MOST_ROUNDS = 100
 ROUGH, ROUGHER, STEP = 1e-4, 1e-2, 10
 """The relative gap that is enough on a working set while violators are many; the second where
 steps take longer than a pass: in the k form on a Gram matrix, or on many sparse columns (STEP)."""
-
 SLOW = 0.02
 """The least share of the gap that a Newton step closes, on an envelope, before patience ends."""
 
@@ -155,9 +154,10 @@ class WorkingSet:
     def loop(self) -> str:
         """Rounds until the gap closes; why it stopped."""
         fresh = self._first_columns()
-        budget = isinstance(self.smooth, GramPart) and self.program.k is not None
-        missing, near = len(self.index) + len(fresh) < self.program.m, 0.1 * self.tol
-        share, rough = (0.05, ROUGHER) if budget and missing else (0.01, ROUGH)
+        k, matrix, near = self.program.k, self.program.matrix, 0.1 * self.tol
+        quick = isinstance(self.smooth, GramPart) and k is not None and matrix.room is None
+        missing = len(self.index) + len(fresh) < self.program.m
+        share, rough = (0.05, ROUGHER) if quick and missing else (0.01, ROUGH)
         accuracy, idle = near if self.warm else rough, 0
         while self.rounds < MOST_ROUNDS:
             if self.gap <= self.tol and self.proved_gap() <= self.tol:
@@ -175,8 +175,8 @@ class WorkingSet:
             self.w[self.index], self.b = state.w, state.b
             support = int(np.count_nonzero(state.w))
             if self.callback is not None:
-                sides = self.best.value, self.proof()[1]
-                self.callback(Progress(self.rounds, *sides, len(self.index), self.seconds))
+                sides = self.best.value, self.proof()[1], len(self.index)
+                self.callback(Progress(self.rounds, *sides, self.seconds))
             fresh = self._violators(threshold, support)
             # Nothing to add: the working set's own accuracy is what is missing, or, where the gap
             # is closed but not proved, the rounding of the bound.
