@@ -20,8 +20,8 @@ from sparsebounds.relaxation import Ends, Node, Reaching, relaxed_node, wanted
 SWEEPS = 40
 """At most."""
 
-PARTS, LEAST = 8, 24
-"""Parts of a sweep, and the ends that a part has at least."""
+PARTS, LEAST, MOST = 8, 24, 600
+"""Parts of a sweep, at least; the ends that a part has at least, and at most."""
 
 SLOWEST = 0.95
 """Spans that shrink by less than this factor in a sweep, on average, are not worth another."""
@@ -86,7 +86,7 @@ class Narrowing:
         """Whether anything was proved."""
         bounds, n = self.bounds, self.bounds.program.n
         row, side = wanted(bounds, self.node)
-        parts = max(1, min(PARTS, len(row) // LEAST))
+        parts = max(1, min(max(PARTS, len(row) // MOST), len(row) // LEAST))
         found = False
         for part in np.array_split(np.arange(len(row)), parts):
             if stop() or not len(part) or self.node.lower >= goal:

@@ -88,7 +88,7 @@ class RowSearch:
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
         self.highest, self.limit = level, math.inf
-        """Models up to this objective are searched; operations that the root's bound may take."""
+        """Models up to this objective are searched; operations after which no span is narrowed."""
 
         self.record, self.nodes, self.work = Record(), 0, 0.0
         self.open: list[tuple[float, int, int, Node]] = []
@@ -98,7 +98,7 @@ class RowSearch:
         self.rows = np.zeros(program.n, dtype=np.int8)
         """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
 
-        self._stop: Callable[[], bool] = lambda: deadline.late() or self.work > self.limit
+        self._stop: Callable[[], bool] = deadline.late
         self._numbers = itertools.count()
         self._tried, self._narrower = set[int](), Narrower()
 
@@ -177,19 +177,19 @@ class RowSearch:
             self.bounds = bounds
             return self._improved(node, AGAIN, again=True)
 
-        asked = self.highest, self.goal, better, self._stop
-        found = self._narrower.of(self.bounds, node, *asked)
+        found = self._narrower.of(self.bounds, node, self.highest, self.goal, better, self._stop)
         self.nodes, self.work, self.bounds = self.nodes + 1, self.work + found.work, found.bounds
         if found.rounds:
             self.record.parts.append((node.state, found.rounds))
         return found.node
 
     def _narrow_open(self) -> None:
-        """Narrow the spans of the open nodes, those of least bound first."""
+        """Narrow the spans of the open nodes, those of least bound first, within the limit."""
+        self._stop = lambda: self.deadline.late() or self.work > self.limit
         order = sorted(self.open, key=lambda one: one[:2])
         better, self.open = [(one[2], self._narrowed(one[3])) for one in order], []
+        self._tried.update(place for place, _ in better)
         for place, node in better:
-            self._tried.add(place)
             self._push(place, node)
 
     def run(
