@@ -40,7 +40,6 @@ ROOT, OTHER = (60, 1e-9), (12, 1e-5)
 
 AGAIN = 20, 1e-6
 """The same between sweeps that narrow spans."""
-
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
 
@@ -177,8 +176,9 @@ class RowSearch:
             self.bounds = bounds
             return self._improved(node, AGAIN, again=True)
 
+        nodes = self.nodes
         found = self._narrower.of(self.bounds, node, self.highest, self.goal, better, self._stop)
-        self.nodes, self.work, self.bounds = self.nodes + 1, self.work + found.work, found.bounds
+        self.nodes, self.work, self.bounds = nodes + 1, self.work + found.work, found.bounds
         if found.rounds:
             self.record.parts.append((node.state, found.rounds))
         return found.node
