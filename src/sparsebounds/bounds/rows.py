@@ -74,7 +74,7 @@ class RowBounds:
         claim: bool = False,
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
-        self.claim, self._wider = claim, WIDER if claim else 1.0
+        self._claim, self._wider = claim, WIDER if claim else 1.0
         assert isinstance(program.loss, ResidualLoss)
         self.c = program.loss.c
         self.own = own_ridges(program, eta)
@@ -268,7 +268,7 @@ class RowBounds:
         wrong += 2.0 * gamma(program.m + 32) * (lent_size + held_size)
         paid, unsure = self._intercept(state, b, lent, weighted, p * slip, tilt)
         size = size + lent_size + held_size + np.abs(paid) + self.ball
-        grain = wider * 2.0**-48 + (GRAIN if self.claim else 0.0)
+        grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
         total = total - lend - held - paid - self.ball - wider * (wrong + unsure)
         return Tangent(total, size, grain, kept, gains)
 

@@ -58,7 +58,7 @@ class Narrowing:
 
     def __post_init__(self) -> None:
         program = self.bounds.program
-        self.before, self.first = self.bounds.spans, self.node.lower
+        self.before = self.bounds.spans
         self.spans = Spans.nothing(self.node.state, program.n)
         self.ends = Ends(program.n, program.m)
 

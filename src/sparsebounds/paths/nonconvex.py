@@ -101,7 +101,7 @@ def _with_proof(row: Row, later: Certificate) -> Row:
     try:
         other = _evaluated(row, later)
     except TreeError:
-        # Spans of rows hold up to the later point's objective.
+        # Spans of rows that were proved there need not be proved here: intercepts range wider.
         return row
     return replace(row, certificate=max(row.certificate, other, key=lambda one: one.lower))
 
