@@ -22,7 +22,7 @@ from sparsebounds.bounds import (
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import relaxed_node
-from sparsebounds.relaxation.rows import even_shares
+from sparsebounds.relaxation.row_diagonal import even_shares
 
 SIDES = ((0, 0), (-1, 0), (0, -1), (-1, -1), (1, 0), (0, 1), (1, -1), (-1, 1))
 C = 1.3

@@ -130,6 +130,7 @@ class Rounds:
             shares=np.array([one.shares for one in lent]),
             etas=np.array([one.eta for one in lent]),
             middles=np.array([one.middle for one in lent]),
+            sparse=np.array([one.sparse for one in lent], dtype=np.int64),
             spans=(SpanProof(self.scope, tuple(enumerate(self.rounds))),),
             level=self.level,
         )

@@ -54,6 +54,7 @@ from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
 from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.repair import repair
+from sparsebounds.bounds.row_lending import Lending as Lending
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Spans as Spans

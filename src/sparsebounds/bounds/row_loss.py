@@ -82,16 +82,22 @@ class Lent:
     middle: float = 0.0
     """Around this intercept."""
 
+    sparse: bool = False
+    """Whether open features lend by supports (`bounds.row_lending`): `shares` says nothing then of
+    features that are not in."""
+
     @classmethod
     def nothing(cls, rows: int, features: int) -> Lent:
         """No row has curvature, and no feature pays for any."""
         return cls(np.zeros(rows), np.zeros(features))
 
     @classmethod
-    def stored(cls, theta: Vector, shares: Vector, eta: float, middle: float) -> Lent:
+    def stored(
+        cls, theta: Vector, shares: Vector, eta: float, middle: float, *, sparse: bool = False
+    ) -> Lent:
         """In the digits that certificates have room for."""
         few, fewer = (part.astype(np.float32).astype(np.float64) for part in (theta, shares))
-        return cls(few, fewer, eta, middle)
+        return cls(few, fewer, eta, middle, sparse)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import enclosed
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
+from sparsebounds.bounds.row_lending import Lending
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
 from sparsebounds.bounds.row_smooth import SmoothRowLoss
 from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, norms_up
@@ -85,6 +86,7 @@ class RowBounds:
         self.spans: tuple[Spans, ...] = ()
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
         self._convex: dict[int, tuple[Lent, Vector, Mask]] = {}
+        self._lending: tuple[Lent, bytes, Lending | None] | None = None
 
     def with_spans(self, *spans: Spans) -> RowBounds:
         """The same, with other spans."""
@@ -186,6 +188,38 @@ class RowBounds:
             found = tangent.less(up(others + opened[0]))
         return features, np.minimum(np.where(np.isnan(found), -math.inf, found), ceiling)
 
+    def lending(self, state: States, lent: Lent) -> Lending | None:
+        """What open features lend by supports; None where it does not make H convex."""
+        key, last = state[: self.program.m].tobytes(), self._lending
+        if last is not None and last[0] is lent and last[1] == key:
+            return last[2]
+        live = self.live(state)
+        own, program = self.own[live], self.program
+        with np.errstate(all="ignore"):
+            found = Lending.of(
+                self.rows[live],
+                state[live] > 0,
+                own,
+                lent.shares[live] * own,
+                lent.eta if program.fit_intercept else None,
+                program.F.p * (lent.theta / (1.0 - lent.theta)),
+                self.room(state),
+                self._wider,
+            )
+        if found is not None and not np.all(found.lends[found.open] <= INSIDE * own[found.open]):
+            found = None
+        self._lending = lent, key, found
+        return found
+
+    def lends(self, state: States, lent: Lent) -> Vector | None:
+        """What leaves the ridges of the features left; None where H is not convex with it."""
+        if lent.sparse:
+            found = self.lending(state, lent)
+            return None if found is None else found.lends
+        live = self.live(state)
+        lends: Vector = lent.shares[live] * self.own[live]
+        return lends
+
     def _sound(self, b: Vector, lent: Lent) -> bool:
         theta, shares, eta = lent.theta, lent.shares, lent.eta
         if np.any(b != 0.0) and not self.program.fit_intercept:
@@ -239,10 +273,12 @@ class RowBounds:
         total = (value - t * z) @ p
         wrong = (lost @ p) * MORE + 2.0 * gamma(n + 32) * size
         # The gradient on the features left, and its error.
-        live = self.live(state)
-        own, lends = self.own[live], lent.shares[live] * self.own[live]
-        weighted = p * t
-        added = lends * W[:, live]
+        live, lends = self.live(state), self.lends(state, lent)
+        assert lends is not None
+        own, weighted = self.own[live], p * t
+        # What a diagonal adds at a point: by supports, that of features that are in.
+        paid_by = W if not lent.sparse else np.where(state[: program.m] > 0, W, 0.0)
+        added = lends * paid_by[:, live]
         scores, terms = weighted @ self.rows[live].T + added, np.abs(added)
         if tilt is not None:
             pull = np.zeros(scores.shape)
@@ -252,6 +288,13 @@ class RowBounds:
         root = np.sqrt(p)
         apart = norms_up(root * slip) + 2.0 * gamma(n + 32) * norms_up(root * t)
         radius = self._lengths[live] * apart[:, None] * MORE
+        if lent.sparse:
+            open_ = state[live] == 0
+            pull, pull_off, square, square_off = self._pull(state, W, lent)
+            scores[:, open_] += (p * pull) @ self.rows[live[open_]].T
+            apart = norms_up(root * pull_off) + 2.0 * gamma(n + 32) * norms_up(root * pull)
+            radius[:, open_] += self._lengths[live[open_]] * apart[:, None] * MORE
+            total, wrong, size = total - square, wrong + square_off, size + square
         radius = wider * (radius + 2.0**-48 * (np.abs(scores) + terms) + TINY)
         signed = np.where(program.positive[live], -scores, np.abs(scores))
         reach = np.maximum(signed + radius * MORE, 0.0)
@@ -262,7 +305,7 @@ class RowBounds:
         kept = state[live]
         inside = gains[:, kept > 0]
         held = np.sum(inside, axis=1)
-        squares = 0.5 * (lent.shares * self.own) * np.square(W)
+        squares = 0.5 * (lent.shares * self.own) * np.square(paid_by)
         lend, lent_size = np.sum(squares, axis=1), np.sum(np.abs(squares), axis=1)
         held_size = np.sum(np.abs(inside), axis=1)
         wrong += 2.0 * gamma(program.m + 32) * (lent_size + held_size)
@@ -271,6 +314,17 @@ class RowBounds:
         grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
         total = total - lend - held - paid - self.ball - wider * (wrong + unsure)
         return Tangent(total, size, grain, kept, gains)
+
+    def _pull(self, state: States, W: Vector, lent: Lent) -> tuple[Vector, Vector, Vector, Vector]:
+        """What lending by supports adds at points: K u as slopes of rows, u.K u/2, with errors."""
+        lending = self.lending(state, lent)
+        assert lending is not None
+        z, off = self._image(np.where(state[: self.program.m] > 0, 0.0, W))
+        moved, moved_off, square, square_off = lending.pull(z, off)
+        kappa = lent.theta / (1.0 - lent.theta)
+        pull = kappa * moved
+        off = kappa * moved_off * MORE + 2.0**-48 * np.abs(pull) + TINY
+        return pull, off, 0.5 * square, 0.5 * square_off
 
     def _intercept(
         self,
@@ -312,6 +366,8 @@ class RowBounds:
 
         To know more of rows only adds curvature: one proof serves the nodes below it.
         """
+        if lent.sparse:
+            return self.lending(state, lent) is not None
         span: Mask = used.copy()
         span[self.live(state)] = True
         known = self._convex.get(id(lent))

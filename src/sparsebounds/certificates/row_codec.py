@@ -31,6 +31,7 @@ ROWS = {
     "shares": "<f4",
     "etas": "<f8",
     "middles": "<f8",
+    "sparse": "<i4",
 }
 SPANS = {
     "level": "<f8",
@@ -64,6 +65,7 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
     size = 1 + 2 * splits
     counts = arrays.places("counts", points, 0, count)
     stored = int(counts.sum())
+    no_sparse = np.zeros(lents, dtype=np.int64)
     if max(stored, lents * max(n, m)) > MOST:
         raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
     tree = RowTree(
@@ -83,6 +85,7 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
         shares=arrays.numbers("shares", lents * count).reshape(lents, count),
         etas=arrays.numbers("etas", lents),
         middles=arrays.numbers("middles", lents),
+        sparse=arrays.places("sparse", lents, 0, 1) if "sparse" in reader.content else no_sparse,
     )
     if "spans" not in reader.content:
         return tree

@@ -75,6 +75,9 @@ class RowTree:
     middles: Vector = field(repr=False)
     """What is lent: by the rows of the data, by the ridges, and by the range of the intercept."""
 
+    sparse: Index = field(repr=False)
+    """1 where open features lend by supports, and else 0."""
+
     spans: tuple[SpanProof, ...] = field(default=(), repr=False)
     """What is known of rows, each part from those before it."""
 
@@ -155,9 +158,9 @@ def row_tree_bound(
     if not np.all(bounds.own > 0.0):
         raise TreeError("its multiplier is not above 0")
     lent = [
-        Lent(theta, shares, float(eta), float(middle))
-        for theta, shares, eta, middle in zip(
-            tree.theta, tree.shares, tree.etas, tree.middles, strict=True
+        Lent(theta, shares, float(eta), float(middle), bool(sparse))
+        for theta, shares, eta, middle, sparse in zip(
+            tree.theta, tree.shares, tree.etas, tree.middles, tree.sparse, strict=True
         )
     ]
     ends, lower = np.cumsum(tree.counts), np.inf

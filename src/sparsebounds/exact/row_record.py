@@ -108,6 +108,7 @@ class Record:
             shares=np.stack([one.shares for one in table]),
             etas=np.array([one.eta for one in table]),
             middles=np.array([one.middle for one in table]),
+            sparse=np.array([one.sparse for one in table], dtype=np.int64),
             spans=proofs,
             level=level if proofs else np.inf,
         )

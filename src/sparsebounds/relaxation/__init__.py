@@ -19,12 +19,12 @@ from sparsebounds.relaxation.region import region_at as region_at
 from sparsebounds.relaxation.relax import RelaxationWarning, relax
 from sparsebounds.relaxation.relax import relaxation_of as relaxation_of
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.row_shares import Effort as Effort
+from sparsebounds.relaxation.row_shares import best_shares as best_shares
 from sparsebounds.relaxation.row_spans import Ends as Ends
 from sparsebounds.relaxation.row_spans import Reaching as Reaching
 from sparsebounds.relaxation.row_spans import wanted as wanted
-from sparsebounds.relaxation.rows import Effort as Effort
 from sparsebounds.relaxation.rows import Node as Node
-from sparsebounds.relaxation.rows import best_shares as best_shares
 from sparsebounds.relaxation.rows import node_penalty as node_penalty
 from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
 from sparsebounds.relaxation.smooth import GramPart as GramPart

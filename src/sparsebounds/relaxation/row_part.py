@@ -24,7 +24,15 @@ class RowPart:
         live = bounds.live(state)
         self.rows = bounds.rows if len(live) == program.m else bounds.rows[live]
         self.loss = bounds.loss(state, lent)
-        self.lends = lent.shares[live] * bounds.own[live]
+        self._lends = lent.shares[live] * bounds.own[live]
+        self._matrix: Vector | None = None
+        """What features lend: a diagonal, or a matrix where they lend by supports."""
+
+        if lent.sparse:
+            lending = bounds.lending(state, lent)
+            assert lending is not None
+            self._matrix = lending.matrix
+            self._lends = np.diagonal(self._matrix)
         self._p = program.F.p
         self._target = bounds.target
         self._low, self._high = bounds.range(state)
@@ -34,20 +42,25 @@ class RowPart:
     def at(self, w: Vector, b: float) -> SmoothPoint:
         z = w @ self.rows + b
         value, slope, bend = self.loss.at(z - self._target)
-        a = self._p * slope
-        total = float(self._p @ value) + 0.5 * float(self.lends @ np.square(w))
+        a, lent = self._p * slope, self._lent(w)
+        total = float(self._p @ value) + 0.5 * float(lent @ w)
         rise = 0.0
         if self.has_intercept:
             aside, beyond = b - self._middle, self._beyond(b)
             total += 0.5 * self._eta * aside**2 + 0.5 * STEEP * beyond**2
             rise = float(np.sum(a)) + self._eta * aside + STEEP * beyond
-        point = SmoothPoint(w, b, total, self.rows @ a + self.lends * w, rise, z)
+        point = SmoothPoint(w, b, total, self.rows @ a + lent, rise, z)
         self._last = point, self._p * bend
         return point
 
+    def _lent(self, w: Vector) -> Vector:
+        """The gradient of what is lent."""
+        lent: Vector = self._lends * w if self._matrix is None else self._matrix @ w
+        return lent
+
     def metric(self, point: SmoothPoint) -> Vector:
-        diagonal: Vector = self._squares @ self._bend(point) + self.lends
-        least = 1e-3 * (self._squares @ self._p + np.abs(self.lends))
+        diagonal: Vector = self._squares @ self._bend(point) + self._lends
+        least = 1e-3 * (self._squares @ self._p + np.abs(self._lends))
         found: Vector = np.maximum(diagonal, least)
         return found
 
@@ -61,15 +74,19 @@ class RowPart:
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
         bend, rows = self._bend(point), self.rows[active]
-        more, gradient, own = self.lends[active], point.gradient[active], point.w[active]
+        gradient, lent = point.gradient[active], self._lent(point.w)[active]
         if self.has_intercept:
             rows = np.vstack((rows, np.ones(len(bend))))
             held = self._eta + STEEP * (self._beyond(point.b) != 0.0)
-            more, gradient = np.append(more, held), np.append(gradient, point.slope)
-            own = np.append(own, point.b)
-        matrix = (rows * bend) @ rows.T
-        np.einsum("ii->i", matrix)[:] += more
-        return matrix, rows @ (bend * point.z) + more * own - gradient
+            gradient, lent = np.append(gradient, point.slope), np.append(lent, held * point.b)
+        matrix, count = (rows * bend) @ rows.T, len(active)
+        if self._matrix is None:
+            np.einsum("ii->i", matrix)[:count] += self._lends[active]
+        else:
+            matrix[:count, :count] += self._matrix[np.ix_(active, active)]
+        if self.has_intercept:
+            matrix[count, count] += held
+        return matrix, rows @ (bend * point.z) + lent - gradient
 
     def products(self, point: SmoothPoint, active: Index) -> None:
         return None
@@ -83,8 +100,9 @@ class RowPart:
         step, rise = other.w - point.w, other.b - point.b
         r, change = point.z - self._target, other.z - point.z
         weighted = self._p * change
-        bend = float(self.lends @ np.square(step)) + self._eta * rise**2
-        start = float((self.lends * point.w) @ step) + self._eta * (point.b - self._middle) * rise
+        lent = self._lent(step)
+        bend = float(lent @ step) + self._eta * rise**2
+        start = float(lent @ point.w) + self._eta * (point.b - self._middle) * rise
 
         def derivative(t: float) -> float:
             slope = float(weighted @ self.loss.slope(r + t * change)) + start + t * bend
