@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.rounding import TINY, gamma
-from sparsebounds.bounds.many import States
+from sparsebounds.bounds.many import MORE, States
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +62,24 @@ def best_sums_up(gains: Vector, room: int) -> Vector:
         gains = np.partition(gains, count - room, axis=1)[:, count - room :]
     sums: Vector = np.sum(np.maximum(gains, 0.0), axis=1) * (1.0 + 4.0 * gamma(room + 8))
     return sums
+
+
+def has_factor(matrix: Vector, size: Vector, n: int, wider: float) -> bool:
+    """Whether a matrix less more than every rounding has a Cholesky factor (Rump, 2006).
+
+    Its entries are sums of n terms, and `size` are the sizes that its diagonal adds up.
+    """
+    count = len(size)
+    if count == 0:
+        return True
+    if not np.all(np.isfinite(matrix)):
+        return False
+    unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
+    square = np.square(unit)
+    trace = float(np.sum(size * square)) * MORE
+    spare = (4.0 * gamma(n + 64) + 16.0 * gamma(count + 32)) * trace
+    spare += (n + count + 8) * TINY * float(np.sum(square))
+    matrix = (matrix * unit * unit[:, None]).T
+    np.einsum("ii->i", matrix)[:] -= wider * spare
+    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))

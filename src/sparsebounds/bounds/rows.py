@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import lapack
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import TINY, gamma, up
@@ -32,7 +31,7 @@ from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_lending import Lending
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
 from sparsebounds.bounds.row_smooth import SmoothRowLoss
-from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, norms_up
+from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, has_factor, norms_up
 from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
 
@@ -143,31 +142,41 @@ class RowBounds:
         (first, last), (low, high) = self.range(state), self.ends(state)
         return self.room(state) < 0 or first > last or bool(np.any(low > high))
 
-    def bound(self, state: States, w: Vector, b: float, lent: Lent) -> float:
+    def bound(
+        self, state: States, w: Vector, b: float, lent: Lent, scope: States | None = None
+    ) -> float:
         """A proved lower bound over the models of a node: 0 where H is not proved convex.
 
-        `w` and `b` are any coefficients: also of features that no model of the node has.
+        `w` and `b` are any coefficients: also of features that no model of the node has. H is that
+        of the node `scope`, above this one, where it is given; the models are still this one's.
         """
         if self.empty(state):
             return math.inf
-        found = float(self.bounds(state, w[None], np.array([b]), lent)[0])
+        found = float(self.bounds(state, w[None], np.array([b]), lent, scope=scope)[0])
         # No row costs less than nothing.
         return 0.0 if math.isnan(found) else max(min(found, self.outer[1]), 0.0)
 
     def bounds(
-        self, state: States, W: Vector, b: Vector, lent: Lent, tilt: Tilt | None = None
+        self,
+        state: States,
+        W: Vector,
+        b: Vector,
+        lent: Lent,
+        tilt: Tilt | None = None,
+        scope: States | None = None,
     ) -> Vector:
         """Such bounds at several points, of the objective or of what a tilt makes of it.
 
         -inf where H is not proved convex.
         """
+        above = state if scope is None else scope
         if not self._sound(b, lent):
             return np.full(len(W), -np.inf)
-        rows = self.loss(state, lent)
-        if not self._proved(rows, state, np.any(W != 0.0, axis=0), lent):
+        rows = self.loss(above, lent)
+        if not self._proved(rows, above, np.any(W != 0.0, axis=0), lent):
             return np.full(len(W), -np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
-            tangent = self._tangent(rows, state, W, b, lent, tilt)
+            tangent = self._tangent(rows, above, state, W, b, lent, tilt)
             return tangent.less(best_sums_up(tangent.opened(), self.room(state)))
 
     def forced(self, state: States, w: Vector, b: float, lent: Lent) -> tuple[Index, Vector]:
@@ -182,7 +191,7 @@ class RowBounds:
         if not self._proved(rows, state, w != 0.0, lent):
             return features, np.zeros(len(features))
         with np.errstate(over="ignore", invalid="ignore"):
-            tangent = self._tangent(rows, state, w[None], np.array([b]), lent)
+            tangent = self._tangent(rows, state, state, w[None], np.array([b]), lent)
             opened = tangent.opened()
             others = best_sums_up(opened, room - 1)
             found = tangent.less(up(others + opened[0]))
@@ -212,12 +221,13 @@ class RowBounds:
         return found
 
     def lends(self, state: States, lent: Lent) -> Vector | None:
-        """What leaves the ridges of the features left; None where H is not convex with it."""
+        """What leaves the ridge of each feature that is left; None where H is not convex then."""
+        lends: Vector = lent.shares * self.own
         if lent.sparse:
             found = self.lending(state, lent)
-            return None if found is None else found.lends
-        live = self.live(state)
-        lends: Vector = lent.shares[live] * self.own[live]
+            if found is None:
+                return None
+            lends[self.live(state)] = found.lends
         return lends
 
     def _sound(self, b: Vector, lent: Lent) -> bool:
@@ -255,12 +265,14 @@ class RowBounds:
     def _tangent(
         self,
         rows: RowLoss | SmoothRowLoss,
+        above: States,
         state: States,
         W: Vector,
         b: Vector,
         lent: Lent,
         tilt: Tilt | None = None,
     ) -> Tangent:
+        """The tangent planes of the loss of the node `above`, for the models of one below it."""
         program, wider, n = self.program, self._wider, self.program.n
         p, y = program.F.p, program.y
         z, off = self._image(W)
@@ -273,12 +285,13 @@ class RowBounds:
         total = (value - t * z) @ p
         wrong = (lost @ p) * MORE + 2.0 * gamma(n + 32) * size
         # The gradient on the features left, and its error.
-        live, lends = self.live(state), self.lends(state, lent)
-        assert lends is not None
-        own, weighted = self.own[live], p * t
+        live, paid = self.live(state), self.lends(above, lent)
+        assert paid is not None
+        own, lends, weighted = self.own[live], paid[live], p * t
         # What a diagonal adds at a point: by supports, that of features that are in.
-        paid_by = W if not lent.sparse else np.where(state[: program.m] > 0, W, 0.0)
-        added = lends * paid_by[:, live]
+        held_in = above[: program.m] > 0
+        under = np.where(held_in, W, 0.0) if lent.sparse else W
+        added = lends * under[:, live]
         scores, terms = weighted @ self.rows[live].T + added, np.abs(added)
         if tilt is not None:
             pull = np.zeros(scores.shape)
@@ -289,8 +302,8 @@ class RowBounds:
         apart = norms_up(root * slip) + 2.0 * gamma(n + 32) * norms_up(root * t)
         radius = self._lengths[live] * apart[:, None] * MORE
         if lent.sparse:
-            open_ = state[live] == 0
-            pull, pull_off, square, square_off = self._pull(state, W, lent)
+            open_ = ~held_in[live]
+            pull, pull_off, square, square_off = self._pull(above, W, lent)
             scores[:, open_] += (p * pull) @ self.rows[live[open_]].T
             apart = norms_up(root * pull_off) + 2.0 * gamma(n + 32) * norms_up(root * pull)
             radius[:, open_] += self._lengths[live[open_]] * apart[:, None] * MORE
@@ -305,11 +318,11 @@ class RowBounds:
         kept = state[live]
         inside = gains[:, kept > 0]
         held = np.sum(inside, axis=1)
-        squares = 0.5 * (lent.shares * self.own) * np.square(paid_by)
+        squares = 0.5 * (lent.shares * self.own) * np.square(under)
         lend, lent_size = np.sum(squares, axis=1), np.sum(np.abs(squares), axis=1)
         held_size = np.sum(np.abs(inside), axis=1)
         wrong += 2.0 * gamma(program.m + 32) * (lent_size + held_size)
-        paid, unsure = self._intercept(state, b, lent, weighted, p * slip, tilt)
+        paid, unsure = self._intercept(above, b, lent, weighted, p * slip, tilt)
         size = size + lent_size + held_size + np.abs(paid) + self.ball
         grain = wider * 2.0**-48 + (GRAIN if self._claim else 0.0)
         total = total - lend - held - paid - self.ball - wider * (wrong + unsure)
@@ -391,30 +404,13 @@ class RowBounds:
         `least` are the least curvatures of the rows.
         """
         program, A = self.program, self.rows[features]
-        if program.fit_intercept:
-            A = np.vstack((A, np.ones(program.n)))
-        weights = program.F.p * least
         lends = lent.shares[features] * self.own[features]
         if program.fit_intercept:
-            lends = np.append(lends, lent.eta)
+            A, lends = np.vstack((A, np.ones(program.n))), np.append(lends, lent.eta)
+        weights = program.F.p * least
         matrix = (A * weights) @ A.T
         np.einsum("ii->i", matrix)[:] += lends
         return matrix, np.square(A) @ np.abs(weights) + np.abs(lends)
 
     def _factors(self, least: Vector, lent: Lent, features: Index) -> bool:
-        """Whether M + L + eta less more than every rounding has a Cholesky factor (Rump, 2006)."""
-        matrix, size = self.matrix(least, lent, features)
-        count, n = len(size), self.program.n
-        if count == 0:
-            return True
-        if not np.all(np.isfinite(matrix)):
-            return False
-        unit = np.exp2(-np.round(0.5 * np.log2(np.where(size > 0.0, size, 1.0))))
-        square = np.square(unit)
-        trace = float(np.sum(size * square)) * MORE
-        spare = (4.0 * gamma(n + 64) + 16.0 * gamma(count + 32)) * trace
-        spare += (n + count + 8) * TINY * float(np.sum(square))
-        matrix = (matrix * unit * unit[:, None]).T
-        np.einsum("ii->i", matrix)[:] -= self._wider * spare
-        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        return int(failed) == 0 and bool(np.all(np.isfinite(np.diagonal(factor))))
+        return has_factor(*self.matrix(least, lent, features), self.program.n, self._wider)

@@ -58,7 +58,7 @@ class RowTree:
     """For each node: the point that bounds it; -1 where it is split."""
 
     scope: Index = field(repr=False)
-    """For each leaf: the node that the bound is evaluated at, itself or one above it."""
+    """For each leaf: the node whose loss bounds it, itself or one above it."""
 
     counts: Index = field(repr=False)
     support: npt.NDArray[np.int32] = field(repr=False)
@@ -94,8 +94,11 @@ class RowTree:
         """The number of nodes that were not split."""
         return self.size - len(self.parent)
 
-    def states(self, program: Program) -> Iterator[tuple[States, int]]:
-        """What bounds the leaves: a node's state and a point; TreeError where they are no proof."""
+    def states(self, program: Program) -> Iterator[tuple[States, States, int]]:
+        """The leaves' states, those of the nodes whose losses bound them, and the points.
+
+        TreeError where they are no proof.
+        """
         count, splits = len(self.kept) + 2 * program.n + len(self.cuts), len(self.parent)
         if self.size != 1 + 2 * splits:
             raise TreeError("its nodes and splits do not match")
@@ -118,7 +121,7 @@ class RowTree:
                     raise TreeError("a leaf is bounded at a node that it is no part of")
                 if not 0 <= self.points[node] < len(self.counts):
                     raise TreeError("a leaf has no bound")
-                yield scope, int(self.points[node])
+                yield state, scope, int(self.points[node])
                 continue
             switch = int(self.switch[made])
             if not 0 <= switch < count or state[switch] != 0:
@@ -167,11 +170,12 @@ def row_tree_bound(
     if tree.spans:
         # Other models are above the level.
         bounds, lower = _spanned(bounds, tree.spans, lent, tree.level), tree.level
-    for state, point in tree.states(reduced):
+    for state, scope, point in tree.states(reduced):
         part = slice(ends[point] - tree.counts[point], ends[point])
         w = np.zeros(reduced.m)
         w[tree.support[part]] = tree.values[part]
-        found = bounds.bound(state, w, float(tree.intercept[point]), lent[tree.lent[point]])
+        b, lends = float(tree.intercept[point]), lent[tree.lent[point]]
+        found = bounds.bound(state, w, b, lends, scope)
         lower = min(lower, found)
     return float(min(lower, outer[1]))
 

@@ -76,5 +76,5 @@ def moved(bounds: RowBounds, inner: Node, state: States) -> Node:
     bend = part * (1.0 - LESS) * inner.lent.theta / (1.0 - inner.lent.theta)
     theta, shares = bend / (1.0 + bend), part * inner.lent.shares
     middle = half + bounds.range(state)[0]
-    lent = Lent.stored(theta, shares, part * inner.lent.eta, middle)
+    lent = Lent.stored(theta, shares, part * inner.lent.eta, middle, sparse=inner.lent.sparse)
     return relaxed_node(bounds, state, inner.w, inner.b, lent, inner.lower)

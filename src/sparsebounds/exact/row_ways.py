@@ -57,15 +57,20 @@ class Ways:
         return found
 
 
-def without_weak(bounds: RowBounds, node: Node, goal: float) -> tuple[States, list[Choice]]:
-    """Features that a node's own point proves out: the state without them, and the choices."""
+def without_weak(
+    bounds: RowBounds, node: Node, goal: float, place: int
+) -> tuple[States, list[Choice]]:
+    """Features that a node's own point proves out: the state without them, and the choices.
+
+    `place` is the node's own in the tree: its loss is what bounds the models that have them.
+    """
     features, lower = bounds.forced(node.state, node.w, node.b, node.lent)
     state, decided = node.state, []
     for feature in features[(lower >= goal) & (node.w[features] == 0.0)].tolist():
         inside, outside = state.copy(), state.copy()
         inside[feature], outside[feature] = 1, -1
         bound = float(lower[features == feature][0])
-        aside = Node(inside, node.w, node.b, node.lent, bound, node.value)
+        aside = Node(inside, node.w, node.b, node.lent, bound, node.value, scope=place)
         decided.append(Choice((feature,), (1,), (aside, part_of(node, outside))))
         state = outside
     return state, decided

@@ -26,7 +26,7 @@ from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrower
-from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
+from sparsebounds.exact.row_order import agreed_rows, kinds, leading_features, promising_rows
 from sparsebounds.exact.row_ranges import most_lent, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.exact.row_ways import Ways, without_weak
@@ -51,6 +51,9 @@ FAILED = 12
 
 ROUNDS = 8
 """Times that the rows are gone through at the root at most."""
+
+HOPE = 0.85
+"""Where features are open, spans are narrowed of nodes whose bound is this part of the goal."""
 
 STRICT = 1e-9
 """What a bound must exceed the best value by, relatively, to rule out best models."""
@@ -169,7 +172,9 @@ class RowSearch:
     def _narrowed(self, node: Node) -> Node:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
         convex = node.lower >= self.goal or not isinstance(self.program.loss, Truncated)
-        if convex or len(self._features(node)) or self._stop():
+        open_ = len(self._features(node)) > 0
+        hopeless = open_ and not (node.lent.sparse and node.lower >= HOPE * self.goal)
+        if convex or hopeless or self._stop():
             return node
 
         def better(bounds: RowBounds, node: Node) -> Node:
@@ -251,17 +256,40 @@ class RowSearch:
         return replace(self.incumbent, w=w)
 
     def _bounded(
-        self, state: States, w: Vector, b: float, effort: Effort, goal: float | None = None
+        self,
+        state: States,
+        w: Vector,
+        b: float,
+        effort: Effort,
+        goal: float | None = None,
+        start: Lent | None = None,
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
         upper = self.incumbent.value
         gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
         eta = most_lent(self.bounds, state, gap)
         self.nodes += 1
-        goal, stop = self.beyond if goal is None else goal, self._stop
-        found = best_shares(self.bounds, state, w, b, eta, effort, goal=goal, stop=stop)
-        self.work += 0.0 if found is None else found.work
-        return found
+        goal = self.beyond if goal is None else goal
+        best: Node | None = None
+        for sparse in kinds(self.bounds, state, start):
+            if best is not None and (best.lower >= goal or self._stop()):
+                break
+            found = best_shares(
+                self.bounds,
+                state,
+                w,
+                b,
+                eta,
+                effort,
+                sparse=sparse,
+                start=start,
+                goal=goal,
+                stop=self._stop,
+            )
+            self.work += 0.0 if found is None else found.work
+            if found is not None and (best is None or found.lower > best.lower):
+                best = found
+        return best
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
@@ -295,8 +323,8 @@ class RowSearch:
                 return True
         state: States = node.state
         decided: list[Choice] = []
-        if everything:
-            state, decided = without_weak(self.bounds, node, self.goal)
+        if everything or node.lent.sparse:
+            state, decided = without_weak(self.bounds, node, self.goal, place)
         if self._closes(node):
             heapq.heappop(self.open)
             self._close(place, node)
@@ -371,7 +399,7 @@ class RowSearch:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._stop():
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, effort, goal)]
+        found = [way, self._bounded(way.state, way.w, way.b, effort, goal, way.lent)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)

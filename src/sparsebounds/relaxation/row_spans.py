@@ -80,28 +80,34 @@ class Reaching:
         program, state, c = bounds.program, node.state, bounds.c
         self.bounds, self.node, self.n = bounds, node, program.n
         self.gap = max(level - node.value, level - node.lower) / c**2
-        live = bounds.live(state)
-        w, lends = node.w[live], node.lent.shares[live] * bounds.own[live]
-        penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - lends)
+        live, lends = bounds.live(state), bounds.lends(state, node.lent)
+        assert lends is not None
+        w, kept = node.w[live], (bounds.own - lends)[live]
+        penalty = node_penalty(bounds, state, live).with_ridge(kept)
         used = (w != 0.0) | (state[live] > 0)
         self.used = live[used]
-        kept = np.where(penalty.weights(w) >= 1.0, bounds.own[live] - lends, 0.0)
-        bend, A, p = (lends + kept)[used], bounds.rows[self.used], program.F.p
+        kept = np.where(penalty.weights(w) >= 1.0, kept, 0.0)[used]
+        lending = bounds.lending(state, node.lent) if node.lent.sparse else None
+        bend = np.diag(lends[self.used]) if lending is None else lending.matrix[np.ix_(used, used)]
+        bend, A, p = bend + np.diag(kept), bounds.rows[self.used], program.F.p
         if program.fit_intercept:
-            bend, A = np.append(bend, node.lent.eta), np.vstack((A, np.ones(self.n)))
+            A = np.vstack((A, np.ones(self.n)))
+            bend = np.pad(bend, ((0, 1), (0, 1)))
+            bend[-1, -1] = node.lent.eta
         size = np.sqrt(np.square(A) @ p)
         self.unit = c / np.where(size > 0.0, size, 1.0)
         """What a coefficient is in, per unit of its own."""
 
-        A, bend = A * (self.unit / c)[:, None], bend * np.square(self.unit / c)
-        self.bend = (bend + SMALL).astype(np.float32)
+        A, scale = A * (self.unit / c)[:, None], self.unit / c
+        bend = bend * scale * scale[:, None] + SMALL * np.eye(len(A))
+        self.bend = bend.astype(np.float32)
         parts: list[Any] = [part / c for part in bounds.ends(state)]
         self.parts = [part.astype(np.float32) for part in (*parts, node.lent.theta)]
         self.loss = RowLoss(1.0, *self.parts)
         self.r: Short = (bounds.residuals(node.w, node.b) / c).astype(np.float32)
         value, self.slope, curvature = self.loss.at(self.r)
         matrix = (A * (p * np.maximum(curvature, 0.0))) @ A.T
-        np.einsum("ii->i", matrix)[:] += bend + 1e-3
+        matrix += bend + 1e-3 * np.eye(len(A))
         self.inverse = np.linalg.inv(matrix)
         self.A, self.weighted = A.astype(np.float32), (A * p).T.astype(np.float32)
         self.p, self.value = p.astype(np.float32), float(p @ value)
@@ -182,14 +188,14 @@ class Reaching:
     def _gradient(self, v: Short, moved: Short, X: Short, tau: Short) -> Short:
         slope = self.loss.slope(self.r + moved)
         slope -= self.slope
-        found: Short = slope @ self.weighted + v * self.bend - tau.astype(np.float32)[:, None] * X
+        found: Short = slope @ self.weighted + v @ self.bend - tau.astype(np.float32)[:, None] * X
         return found
 
     def _risen(self, v: Short, moved: Short) -> Short:
         """How far the relaxation has risen at v."""
         value = self.loss.at(self.r + moved)[0]
         risen: Short = value @ self.p - self.value - moved @ (self.p * self.slope)
-        return risen + 0.5 * np.square(v) @ self.bend
+        return risen + 0.5 * np.einsum("ij,ij->i", v @ self.bend, v)
 
     def _solved(self, moved: Short, gradient: Short) -> Short:
         """H^-1 gradient, each with its own H."""
@@ -197,7 +203,7 @@ class Reaching:
         matrix = np.empty((len(moved), len(self.A), len(self.A)), dtype=np.float32)
         first, second = self.places
         matrix[:, first, second] = matrix[:, second, first] = curvature @ self.pairs
-        np.einsum("eii->ei", matrix)[:] += self.bend
+        matrix += self.bend
         try:
             found: Short = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:

@@ -53,7 +53,7 @@ class SupportAscent:
         self.bounds, self.state, self.eta = bounds, state, AMPLE
         self.middle = 0.5 * sum(bounds.range(state))
         self.live = bounds.live(state)
-        self.shares = np.where(state[: program.m] > 0, INSIDE, 0.0)
+        self.shares = np.full(program.m, INSIDE)
         self.nothing = Lent.nothing(program.n, program.m)
         self.doubt = np.flatnonzero(bounds.loss(state, self.nothing).doubt)
         self.p = program.F.p[self.doubt]

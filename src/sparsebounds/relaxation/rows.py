@@ -61,7 +61,7 @@ def relaxed_node(
     if lends is None:
         return Node(state, w, b, lent, 0.0, 0.0)
     part = RowPart(bounds, state, lent)
-    penalty = node_penalty(bounds, state, live).with_ridge(bounds.own[live] - lends)
+    penalty = node_penalty(bounds, state, live).with_ridge((bounds.own - lends)[live])
     w = np.where(penalty.positive, np.maximum(w[live], 0.0), w[live])
     low, high = bounds.range(state)
     b = min(max(b, low), high)
