@@ -4,17 +4,20 @@ from operator import mul
 
 from exact_numbers import INF, Q, need, short
 from quadratics import Quadratic, factor
+from row_lending import Lending
 from row_losses import FINE, Rows, granted
 
 
 class Lent:
     """What makes the loss of a node convex: curvature of rows in doubt, and what pays for it."""
 
-    def __init__(self, theta, shares, eta, middle):
+    def __init__(self, theta, shares, eta, middle, sparse):
         self.sound = all(0 <= x < 1 for x in theta) and eta >= 0 and max(shares) <= 63 / 64
         self.kappa = [granted(x) for x in theta] if self.sound else None
         self.shares, self.eta, self.middle = [Q(x) for x in shares], Q(eta), Q(middle)
+        self.sparse = bool(sparse)  # whether open features lend by supports
         self.proved = None  # curvatures of rows and the features for which that is convex
+        self.curvature, self.lending = None, {}  # by supports: of all rows, and at nodes
 
 
 class Node:
@@ -59,22 +62,24 @@ class RowBounds:
         need(program.intercept or b == 0, "a point has an intercept that the problem has not")
         if node.empty:
             return INF
-        lends = [x * r for x, r in zip(lent.shares, self.own)]
-        if not lent.sound or not self.convex(node, w, lent, lends):
+        if not lent.sound:
             return -INF
         w, b, fits, residuals = rows.point(w, b)
+        paid = (self.by_supports if lent.sparse else self.by_shares)(node, w, lent)
+        if paid is None:
+            return -INF
+        lends, pulls, square = paid
         below = rows.below(residuals, node.spans, rows.least(node.spans, lent.kappa))
         if below is None:
             return -INF
         slopes, values = below
         weighted, one = list(map(mul, program.S, slopes)), 1 << rows.bits
         total = sum(map(mul, program.S, values)) - 2 * FINE * sum(map(mul, weighted, fits))
-        total = Q(total, 2 * FINE * one * one * program.M) - self.ball
-        total -= sum((lends[j] * x * x for j, x in w.items()), Q(0)) / 2
+        total = Q(total, 2 * FINE * one * one * program.M) - self.ball - square / 2
         gains, over = [], Q(1, one * program.M)
         for j in node.live:
             column, unit = program.columns[j], program.units[j]
-            score = sum(map(mul, column, weighted)) * unit * over + lends[j] * w.get(j, 0)
+            score = sum(map(mul, column, weighted)) * unit * over + pulls.get(j, 0)
             if tilt and row < program.n:
                 score -= tilt * column[row] * unit
             score = Q(0) if program.positive[j] and score > 0 else score
@@ -91,6 +96,38 @@ class RowBounds:
             total += min(slope * (node.low - b), slope * (node.high - b)) - tilt * b
             total -= eta * (far * far - (b - middle) ** 2) / 2
         return total
+
+    def by_shares(self, node, w, lent):
+        """What features lend, by a diagonal L: it, L w and w.L w; None if that is not enough."""
+        lends = [x * r for x, r in zip(lent.shares, self.own)]
+        if not self.convex(node, w, lent, lends):
+            return None
+        pulls = {j: lends[j] * x for j, x in w.items()}
+        return lends, pulls, sum((pulls[j] * x for j, x in w.items()), Q(0))
+
+    def by_supports(self, node, w, lent):
+        """The same where open features lend the matrix K: then it is what they pay for it."""
+        program, rows, key = self.program, self.rows, tuple(node.features)
+        inside = {j: lent.shares[j] * self.own[j] for j, s in enumerate(key) if s > 0}
+        if lent.curvature is None:
+            columns, units = [*program.columns, [1] * program.n], [*program.units, Q(1)]
+            W = [-s * x for s, x in zip(program.S, lent.kappa)]
+            lent.curvature = Quadratic(columns, units, W, program.M * FINE)
+        if key not in lent.lending:
+            given = inside | ({program.m: lent.eta} if program.intercept else {})
+            opened = [j for j in node.live if j not in inside]
+            lent.lending[key] = Lending(lent.curvature, self.own, given, opened, node.room)
+        lending = lent.lending[key]
+        if lending.paid is None:
+            return None
+        _, _, fits, _ = rows.point({j: x for j, x in w.items() if j not in inside}, Q(0))
+        found, square = lending.pull(fits)
+        over = lending.over << rows.bits
+        pulls = {j: Q(x, over) * program.units[j] for j, x in found.items()}
+        pulls |= {j: inside[j] * w.get(j, 0) for j in inside}
+        square = Q(square, over << rows.bits)
+        square += sum((pulls[j] * x for j, x in w.items() if j in inside), Q(0))
+        return inside | lending.paid, pulls, square
 
     def convex(self, node, w, lent, lends):
         """Whether the loss of a node and what is lent to it are proved convex.

@@ -45,7 +45,9 @@ def rows_bound(program, record, level, duals):
     theta, shares = array("theta", "<f4", lents * n), array("shares", "<f4", lents * count)
     theta, shares = (list(slices(x, [len(x) // lents] * lents)) for x in (theta, shares))
     etas, middles = array("etas", "<f8", lents), array("middles", "<f8", lents)
-    lends = [Lent(*some) for some in zip(theta, shares, etas, middles)]
+    sparse = array("sparse", "<i4", lents) if "sparse" in record else [0] * lents
+    need(all(x in (0, 1) for x in sparse), "a tree lends by something else")
+    lends = [Lent(*some) for some in zip(theta, shares, etas, middles, sparse)]
     bounds = RowBounds(reduced, eta)
     known = Spans(bounds, cuts, outer)
     if "spans" in record:
