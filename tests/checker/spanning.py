@@ -72,11 +72,14 @@ class Rounds:
     """Rounds of spans around the best model: good guesses with noise, and the ends they prove.
 
     The level is above the best objective by a share `more` of it. Spans are of all models, or of
-    those with intercepts `near` that of the best one.
+    those with intercepts `near` that of the best one. With `sparse`, features lend by supports.
     """
 
-    def __init__(self, found: Candidates, rng: Any, more: float = 0.0, *, near: bool) -> None:
+    def __init__(
+        self, found: Candidates, rng: Any, more: float = 0.0, *, near: bool, sparse: bool = False
+    ) -> None:
         self.program, self.rng, program = found.program, rng, found.program
+        self.sparse = sparse
         place, self.c = int(np.argmin(found.values)), program.loss.c  # type: ignore[attr-defined]
         self.w, self.b = found.w[place], float(found.b[place])
         self.level = float(objective_up(program, self.w, self.b) * (1.0 + more))
@@ -145,7 +148,12 @@ class Rounds:
         eta = 0.3 * c**2 / max(0.5 * (last - first), 0.1 * c) ** 2 * program.fit_intercept
         theta, live = self.rng.uniform(0.2, 0.9, size=program.n), np.arange(program.m)
         for _ in range(40):
-            lent = Lent.stored(theta, shares, eta, 0.5 * (first + last))
+            lent = Lent.stored(theta, shares, eta, 0.5 * (first + last), sparse=self.sparse)
+            if self.sparse:
+                if self.bounds.lending(self.scope, lent) is not None:
+                    break
+                theta = 0.7 * theta
+                continue
             least = RowLoss(c, self.spans.low, self.spans.high, lent.theta).least
             matrix, size = self.bounds.matrix(least, lent, live)
             unit = 1.0 / np.sqrt(np.maximum(size, 1e-300))
