@@ -52,15 +52,15 @@ class RowBounds:
         high = min([outer[1], *(cut for cut, s in known if s < 0)])
         return Node(self.program, state[:m], spans, low, high)
 
-    def bound(self, node, w, b, lent, row=None, tilt=0):
-        """The bound over the models of a node, at a point.
+    def bound(self, node, w, b, lent, row=None, tilt=0, leaf=None):
+        """The bound over the models of a node, at a point, or over those of a leaf below it.
 
         It is one of objective - tilt (x_row.w + b), or of objective - tilt b where row is n; -INF
         where it proves nothing.
         """
-        program, rows = self.program, self.rows
+        program, rows, leaf = self.program, self.rows, leaf or node
         need(program.intercept or b == 0, "a point has an intercept that the problem has not")
-        if node.empty:
+        if leaf.empty:
             return INF
         if not lent.sound:
             return -INF
@@ -77,18 +77,18 @@ class RowBounds:
         total = sum(map(mul, program.S, values)) - 2 * FINE * sum(map(mul, weighted, fits))
         total = Q(total, 2 * FINE * one * one * program.M) - self.ball - square / 2
         gains, over = [], Q(1, one * program.M)
-        for j in node.live:
+        for j in leaf.live:
             column, unit = program.columns[j], program.units[j]
             score = sum(map(mul, column, weighted)) * unit * over + pulls.get(j, 0)
             if tilt and row < program.n:
                 score -= tilt * column[row] * unit
             score = Q(0) if program.positive[j] and score > 0 else score
             gain = short(score * score / (2 * (self.own[j] - lends[j])), True) - program.price[j]
-            if node.features[j] > 0:
+            if leaf.features[j] > 0:
                 total -= gain
             else:
                 gains.append(max(gain, 0))
-        total -= sum(sorted(gains, reverse=True)[: node.room])
+        total -= sum(sorted(gains, reverse=True)[: leaf.room])
         if program.intercept:
             eta, middle = lent.eta, lent.middle
             slope = sum(weighted) * over + eta * (b - middle) - tilt

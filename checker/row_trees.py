@@ -36,9 +36,9 @@ def rows_bound(program, record, level, duals):
         return list(slices(array(name, kind, sum(lengths)), lengths))
 
     reduced, split = program.part(kept), split_of(array("parent", "<i8", splits), splits)
-    switch, scope = array("switch", "<i4", splits), array("scope", "<i4", size)
+    switch, above = array("switch", "<i4", splits), array("scope", "<i4", size)
     place, counts = array("points", "<i4", size), array("counts", "<i4", points)
-    fits = all(-1 <= p < points for p in place) and all(0 <= i < size for i in scope)
+    fits = all(-1 <= p < points for p in place) and all(0 <= i < size for i in above)
     need(fits and min(counts) >= 0, "a node names what is not there")
     support, values = parts("support", "<i4", counts), parts("values", "<f8", counts)
     intercept, lent = array("intercept", "<f8", points), array("lent", "<i4", points)
@@ -53,19 +53,20 @@ def rows_bound(program, record, level, duals):
     if "spans" in record:
         ceiling = min(ceiling, known.read(record["spans"], lends))
     states, named = {0: [*reduced.state, *[0] * (2 * n + len(cuts))]}, {}
-    scopes, lower = {scope[i] for i in range(size) if split[i] is None}, ceiling
+    scopes, lower = {above[i] for i in range(size) if split[i] is None}, ceiling
     for node in range(size):
         state = states.pop(node)
         if node in scopes:
             named[node] = state
         if split[node] is None:
-            at, p = named.get(scope[node]), place[node]
+            at, p = named.get(above[node]), place[node]
             part = at is not None and all(a in (0, b) for a, b in zip(at, state))
             need(part, "a leaf is bounded at a node that it is no part of")
             need(p >= 0 and 0 <= lent[p] < lents, "a leaf has no bound")
             need(all(0 <= j < count for j in support[p]), "a tree names a feature it has not")
             w = {j: Q(x) for j, x in zip(support[p], values[p])}
-            found = bounds.bound(known.node(at), w, Q(intercept[p]), lends[lent[p]])
+            scope, leaf, aside = known.node(at), known.node(state), Q(intercept[p])
+            found = bounds.bound(scope, w, aside, lends[lent[p]], leaf=leaf)
             lower = min(lower, max(found, 0))
             continue
         j = switch[split[node]]
