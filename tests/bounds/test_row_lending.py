@@ -185,7 +185,13 @@ def doubtful(seed: int) -> Program:
 
 
 def highest(
-    bounds: RowBounds, state: Any, start: tuple[Any, float], lent: Lent, tilt: Tilt, rng: Any
+    bounds: RowBounds,
+    state: Any,
+    start: tuple[Any, float],
+    lent: Lent,
+    tilt: Tilt,
+    rng: Any,
+    scope: Any = None,
 ) -> tuple[Any, float]:
     """The point of many with the highest bound: what a wrong one would show."""
     (w, b), best, many = start, -np.inf, len(tilt.row)
@@ -193,7 +199,7 @@ def highest(
     for size in (0.0, 1.0, 0.3, 0.3, 0.1, 0.1, 0.03, 0.01, 1e-3):
         W = w + size * spread * rng.normal(size=(many, len(w)))
         B = b + size * rng.normal(size=many) * bounds.program.fit_intercept
-        found = bounds.bounds(state, W, B, lent, tilt)
+        found = bounds.bounds(state, W, B, lent, tilt, scope)
         place = int(np.argmax(found))
         if found[place] > best:
             w, b, best = W[place], float(B[place]), found[place]

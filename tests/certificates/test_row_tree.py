@@ -176,6 +176,8 @@ def test_other_numbers_are_true_or_prove_less(
             forged["support"] = rng.integers(0, len(tree.kept), len(tree.support)).astype(np.int32)
         if kind == 3:
             forged["switch"] = rng.permutation(tree.switch)
+        if kind == 4:
+            forged["sparse"] = 1 - tree.sparse
         level = certificate.upper * (1.0 + rng.choice([0.0, 0.5]))
         try:
             lower = row_tree_bound(program, replace(tree, **forged), level, certificate.boxes)
@@ -193,6 +195,14 @@ def test_sizes_in_files(certificate: Certificate, forge: Any) -> None:
             document["rows"][field] = value
             with pytest.raises(CertificateError):
                 forge(document)
+
+
+def test_files_without_flags_lend_by_shares(certificate: Certificate, forge: Any) -> None:
+    document = json.loads(encode(certificate))
+    del document["rows"]["sparse"]
+    rows = forge(document).rows
+    assert rows is not None
+    assert not np.any(rows.sparse)
 
 
 def test_arrays_in_files(certificate: Certificate, forge: Any) -> None:

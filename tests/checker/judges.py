@@ -25,6 +25,8 @@ from sparsebounds.testing import brute_force
 CHECKER = ROOT / "checker" / "check_certificate.py"
 Check = Callable[[Any, dict[str, Any]], str]
 known: dict[tuple[int, str], float] = {}
+held: list[Any] = []
+"""The data of what is known: no other array has the same id."""
 
 
 def program_of(certificate: Certificate, data: dict[str, Any]) -> Program:
@@ -62,6 +64,7 @@ def optimum(certificate: Certificate, data: dict[str, Any], key: str) -> float:
     """The least objective found on the supports of the problem: of a model, so never too low."""
     place = id(data["X"]), key
     if place not in known:
+        held.append(data["X"])
         program = program_of(certificate, data)
         if program.loss.name == "truncated":
             known[place] = candidates(program).best()

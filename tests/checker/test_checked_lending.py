@@ -30,27 +30,32 @@ def split_tree(program: Program, rng: Any) -> Certificate:
     place = int(np.argmin(found.values))
     w, b = found.w[place], float(found.b[place])
     level = objective_up(program, w, b)
-    eta = 0.0 if program.ball is None else float(rng.uniform(0.1, 0.5) * level / program.ball)
+    ball = program.ball
+    eta = 0.0 if ball is None else float(rng.uniform(0.1, 0.5) * (level + 1e-3) / ball)
     outer = outer_range(program, level, claim=True)
     bounds = RowBounds(program, Switches(program.m, program.n), outer, eta=eta, claim=True)
     state = np.zeros(bounds.switches.count, dtype=np.int8)
     state[: program.m][program.always] = 1
     free = rng.permutation(np.flatnonzero(program.free))[:-1]
-    leaves, splits = {}, len(free)
+    leaves, nodes, splits = {}, {0: state}, len(free)
     for p, j in enumerate(free):
-        leaves[1 + 2 * p], state = state.copy(), state.copy()
+        nodes[2 * p], leaves[1 + 2 * p], state = state, state.copy(), state.copy()
         leaves[1 + 2 * p][j], state[j] = -1, 1
     leaves[2 * splits] = state
-    lents, points = [], []
-    for at in leaves.values():
-        lent = lent_at(bounds, at, rng) or Lent.nothing(program.n, program.m)
+    lents, points, scopes = [], [], np.arange(1 + 2 * splits)
+    for node, at in leaves.items():
+        if rng.random() < 0.4:
+            # Bounded by the losses of a node above.
+            scopes[node] = 2 * rng.integers(0, max(1, (node + 1) // 2))
+        scope = nodes.get(int(scopes[node]), at)
+        lent = lent_at(bounds, scope, rng) or Lent.nothing(program.n, program.m)
         lent = Lent.stored(
             0.999 * lent.theta, lent.shares, lent.eta, lent.middle, sparse=lent.sparse
         )
         near = w if rng.random() < 0.5 else np.where(at[: program.m] < 0, 0.0, w)
         tilt = Tilt(np.zeros(20, dtype=np.int64), np.zeros(20))
         lents.append(lent)
-        points.append(highest(bounds, at, (near, b), lent, tilt, rng))
+        points.append(highest(bounds, at, (near, b), lent, tilt, rng, scope))
     number, size = len(leaves), 1 + 2 * splits
     place_of = np.full(size, -1)
     place_of[list(leaves)] = np.arange(number)
@@ -61,7 +66,7 @@ def split_tree(program: Program, rng: Any) -> Certificate:
         parent=2 * np.arange(splits),
         switch=free,
         points=place_of,
-        scope=np.arange(size),
+        scope=scopes,
         counts=np.full(number, program.m),
         support=np.tile(np.arange(program.m, dtype=np.int32), number),
         values=np.concatenate([point for point, _ in points]),
