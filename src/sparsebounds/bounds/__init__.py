@@ -27,7 +27,9 @@ from sparsebounds.bounds.dual import (
     widened,
 )
 from sparsebounds.bounds.dual import conjugate_up as conjugate_up
+from sparsebounds.bounds.enclosure import Outer as Outer
 from sparsebounds.bounds.enclosure import enclosed, tighter_box
+from sparsebounds.bounds.enclosure import outer_range as outer_range
 from sparsebounds.bounds.exhaustive import Exhaustion as Exhaustion
 from sparsebounds.bounds.exhaustive import Tried as Tried
 from sparsebounds.bounds.exhaustive import can_be_tried as can_be_tried
@@ -65,9 +67,7 @@ from sparsebounds.bounds.row_spans import narrowed as narrowed
 from sparsebounds.bounds.row_spans import proved_ends as proved_ends
 from sparsebounds.bounds.row_spans import with_rounds as with_rounds
 from sparsebounds.bounds.rows import INSIDE as INSIDE
-from sparsebounds.bounds.rows import Outer as Outer
 from sparsebounds.bounds.rows import RowBounds as RowBounds
-from sparsebounds.bounds.rows import outer_range as outer_range
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum

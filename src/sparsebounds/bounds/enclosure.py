@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from sparsebounds._support.derived import derived
 from sparsebounds._support.rounding import U, down, sum_up, up
 from sparsebounds._support.validate import LARGEST
 from sparsebounds.bounds.dual import (
+    WIDER,
     DualPoint,
     conjugate_up,
     dual_point_at,
@@ -338,3 +340,18 @@ def _intercepts(
         far = loss.beyond(y, side * ends[i] + offset + near, side)
         tail = min(tail, -weighted_mean_up(program, -(np.asarray(far) * (1.0 - loose))))
     return (min(-ends[0], ends[1]), max(-ends[0], ends[1])), tail
+
+
+Outer: TypeAlias = tuple[tuple[float, float], float]
+"""A range of the intercept, and a lower bound on the models that it leaves out."""
+
+
+def outer_range(
+    program: Program, level: float, boxes: Sequence[Vector] = (), *, claim: bool = False
+) -> Outer:
+    """The intercepts of models whose objective is at most `level`, as dual vectors cut them."""
+    if not program.fit_intercept:
+        return (0.0, 0.0), math.inf
+    box = enclosed(program, level, boxes, WIDER if claim else 1.0).box
+    assert box is not None
+    return box.intercept, box.ceiling

@@ -157,4 +157,5 @@ def _gershgorin(K: Vector, room: int) -> Vector:
     np.einsum("ii->i", others)[:] = 0.0
     if most < len(K) - 1:
         others = np.partition(others, len(K) - most, axis=1)[:, len(K) - most :]
-    return sums + np.sum(others, axis=1)
+    sums += np.sum(others, axis=1)
+    return sums

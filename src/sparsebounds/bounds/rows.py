@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import TINY, gamma, up
 from sparsebounds.bounds.dual import GRAIN, WIDER
-from sparsebounds.bounds.enclosure import enclosed
+from sparsebounds.bounds.enclosure import Outer
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_lending import Lending
@@ -37,24 +35,6 @@ from sparsebounds.program import Program
 
 INSIDE = 63 / 64
 """The part of its ridge that a feature lends at most: where it is in."""
-
-
-Outer: TypeAlias = tuple[tuple[float, float], float]
-"""A range of the intercept, and a lower bound on the models that it leaves out."""
-
-
-def outer_range(
-    program: Program, level: float, boxes: Sequence[Vector] = (), *, claim: bool = False
-) -> Outer:
-    """The intercepts of models whose objective is at most `level`, as these dual vectors cut them.
-
-    See `bounds.enclosure`.
-    """
-    if not program.fit_intercept:
-        return (0.0, 0.0), math.inf
-    box = enclosed(program, level, boxes, WIDER if claim else 1.0).box
-    assert box is not None
-    return box.intercept, box.ceiling
 
 
 class RowBounds:

@@ -10,9 +10,6 @@ from sparsebounds._support.array import Index
 from sparsebounds.bounds import Lent, RowBounds, RowLoss, States
 from sparsebounds.relaxation import Node
 
-FEW, MANY = 2, 4
-"""Open features lend by supports where a model has few of them, or one in many."""
-
 
 def leading_features(bounds: RowBounds, node: Node) -> Index:
     """The open features that the relaxation takes, those first that weigh most.
@@ -25,16 +22,6 @@ def leading_features(bounds: RowBounds, node: Node) -> Index:
     size = np.abs(node.w[opened]) * np.sqrt(bounds.own[opened])
     order: Index = opened[np.argsort(-size, kind="stable")]
     return order[: np.count_nonzero(size)]
-
-
-def kinds(bounds: RowBounds, state: States, above: Lent | None) -> tuple[bool, ...]:
-    """How the open features of a node may lend: by a diagonal (False), by supports (True)."""
-    room, opened = bounds.room(state), len(bounds.opened(state))
-    if room <= 0 or room >= opened:
-        return (False,)
-    if above is None:
-        return True, False
-    return (room <= FEW or MANY * room <= opened,)
 
 
 def promising_rows(bounds: RowBounds, node: Node) -> Index:

@@ -24,22 +24,18 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
+from sparsebounds.exact.row_bounding import AGAIN, OTHER, ROOT, bounded_node
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrower
-from sparsebounds.exact.row_order import agreed_rows, kinds, leading_features, promising_rows
+from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
 from sparsebounds.exact.row_ranges import most_lent, moved, range_cuts, ranges
 from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
 from sparsebounds.exact.row_ways import Ways, without_weak
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Effort, Node, best_shares, relaxed_node
+from sparsebounds.relaxation import Effort, Node, relaxed_node
 
-ROOT, OTHER = (60, 1e-9), (12, 1e-5)
-"""Steps towards the best shares, and the accuracy that ends them: at the root, at other nodes."""
-
-AGAIN = 20, 1e-6
-"""The same between sweeps that narrow spans."""
 NEAR = 0.4
 """Ways within this part of the node's gap of being closed are bounded at shares of their own."""
 
@@ -139,14 +135,14 @@ class RowSearch:
         """Bound the root."""
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
-        w, b = self.incumbent.w, self.incumbent.b
+        nothing = Lent.nothing(self.program.n, self.program.m)
+        first = Node(state, self.incumbent.w, self.incumbent.b, nothing, 0.0, 0.0)
         if len(self.bounds.switches.cuts):
             # The whole range lends next to nothing.
-            nothing = Lent.nothing(self.program.n, self.program.m)
-            self._push(0, Node(state, w, b, nothing, 0.0, 0.0))
+            self._push(0, first)
             if self.open:
                 self._divide()
-        elif (root := self._bounded(state, w, b, ROOT)) is not None:
+        elif (root := self._bounded(first, ROOT, root=True)) is not None:
             self._push(0, root)
         self._narrow_open()
 
@@ -172,9 +168,8 @@ class RowSearch:
     def _narrowed(self, node: Node) -> Node:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
         convex = node.lower >= self.goal or not isinstance(self.program.loss, Truncated)
-        open_ = len(self._features(node)) > 0
-        hopeless = open_ and not (node.lent.sparse and node.lower >= HOPE * self.goal)
-        if convex or hopeless or self._stop():
+        near = node.lent.sparse and node.lower >= HOPE * self.goal
+        if convex or self._stop() or not (near or not len(self._features(node))):
             return node
 
         def better(bounds: RowBounds, node: Node) -> Node:
@@ -256,40 +251,17 @@ class RowSearch:
         return replace(self.incumbent, w=w)
 
     def _bounded(
-        self,
-        state: States,
-        w: Vector,
-        b: float,
-        effort: Effort,
-        goal: float | None = None,
-        start: Lent | None = None,
+        self, node: Node, effort: Effort, goal: float | None = None, *, root: bool = False
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
         upper = self.incumbent.value
         gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
-        eta = most_lent(self.bounds, state, gap)
+        eta = most_lent(self.bounds, node.state, gap)
         self.nodes += 1
         goal = self.beyond if goal is None else goal
-        best: Node | None = None
-        for sparse in kinds(self.bounds, state, start):
-            if best is not None and (best.lower >= goal or self._stop()):
-                break
-            found = best_shares(
-                self.bounds,
-                state,
-                w,
-                b,
-                eta,
-                effort,
-                sparse=sparse,
-                start=start,
-                goal=goal,
-                stop=self._stop,
-            )
-            self.work += 0.0 if found is None else found.work
-            if found is not None and (best is None or found.lower > best.lower):
-                best = found
-        return best
+        found, work = bounded_node(self.bounds, node, eta, effort, goal, self._stop, root=root)
+        self.work += work
+        return found
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
@@ -399,7 +371,7 @@ class RowSearch:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._stop():
             return way
-        found = [way, self._bounded(way.state, way.w, way.b, effort, goal, way.lent)]
+        found = [way, self._bounded(way, effort, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
         return max((node for node in found if node is not None), key=lambda node: node.lower)

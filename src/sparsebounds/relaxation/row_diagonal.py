@@ -120,7 +120,7 @@ class DiagonalAscent:
         height = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
         return height + float(np.sum(np.log1p(-theta)) + np.sum(np.log(x))), factor
 
-    def slope(self, node: Node, factor: Vector) -> Vector:
+    def slope(self, node: Node, inside: Vector) -> Vector:
         """A supergradient of the relaxed value."""
         bounds = self.bounds
         r = bounds.residuals(node.w, node.b)
@@ -129,13 +129,13 @@ class DiagonalAscent:
         penalty = node_penalty(bounds, self.state, self.live).with_ridge(kept)
         return np.append(rows, supergradient(penalty, node.w[self.live])[self.opened])
 
-    def step(self, factor: Vector, x: Vector, pull: Vector) -> tuple[Vector, float]:
+    def step(self, inside: Vector, x: Vector, pull: Vector) -> tuple[Vector, float]:
         """The Newton step of the barrier with a linear term of slope `pull`, and its decrement.
 
         With v = L^-1 a for row a, L the factor, times 1/(1 - theta), and L^-1 e_j for feature j,
         the barrier's curvature is (v_i.v_j)^2 off its diagonal: the products of all v_i v_i^T.
         """
-        count, opened = len(self.doubt), self.opened
+        factor, count, opened = inside, len(self.doubt), self.opened
         open_ = 1.0 / (1.0 - x[:count])
         if self._A is None:
             A = self.bounds.rows[np.ix_(self.live, self.doubt)]

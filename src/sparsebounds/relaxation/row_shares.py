@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from sparsebounds._support.array import Vector
+from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds import Lent, RowBounds, States
 from sparsebounds.relaxation.row_diagonal import DiagonalAscent
 from sparsebounds.relaxation.row_supports import SupportAscent
@@ -23,11 +23,31 @@ from sparsebounds.relaxation.rows import Node, relaxed_node
 Effort: TypeAlias = tuple[int, float]
 """The most steps towards the best shares, and the accuracy that ends them."""
 
+Inner = TypeVar("Inner")
+
+
+class Ascent(Protocol[Inner]):
+    """What is sought at a node, x > 0, with a barrier that knows `Inner` of points inside."""
+
+    doubt: Index
+    """The rows in doubt."""
+
+    nothing: Lent
+    work: float
+    """Operations of a step, about."""
+
+    def start(self) -> Vector | None: ...
+    def relaxed(self, x: Vector, w: Vector, b: float) -> Node: ...
+    def barrier(self, x: Vector) -> tuple[float, Inner] | None: ...
+    def slope(self, node: Node, inside: Inner) -> Vector: ...
+    def step(self, inside: Inner, x: Vector, pull: Vector) -> tuple[Vector, float]: ...
+
+
 SMALLER = 0.35
 """What mu falls by."""
 
-CENTRED = 0.5
-"""Within this decrement of the barrier's centre, in units of what mu weighs, mu falls."""
+WARM = 0.02
+"""What the barrier weighs at first where the ascent begins at good shares, next to the value."""
 
 TRIES = 6
 """Lengths of a step, at most, each SHORTER than the one before."""
@@ -54,11 +74,7 @@ def best_shares(
     features lend by supports, beginning at what was lent to a node above.
     """
     steps, fine = effort
-    ascent: DiagonalAscent | SupportAscent
-    if sparse:
-        ascent = SupportAscent(bounds, state, most_eta, start)
-    else:
-        ascent = DiagonalAscent(bounds, state, most_eta)
+    ascent = _ascent(bounds, state, most_eta, sparse, start)
     x = ascent.start()
     if x is None:
         return None
@@ -74,6 +90,8 @@ def best_shares(
     height, inside = found
     slope = ascent.slope(node, inside)
     mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
+    if sparse and start is not None and start.sparse:
+        mu = min(mu, WARM * abs(node.value) / len(x))
     for _ in range(steps):
         if best.lower >= goal or mu * len(x) < fine * abs(node.value) or stop():
             break
@@ -100,3 +118,11 @@ def best_shares(
         if not moved or (not sparse and length < 0.3) or gain < 0.1 * mu * len(x):
             mu *= SMALLER
     return replace(best, work=work)
+
+
+def _ascent(
+    bounds: RowBounds, state: States, most_eta: float, sparse: bool, start: Lent | None
+) -> Ascent[Any]:
+    if sparse:
+        return SupportAscent(bounds, state, most_eta, start)
+    return DiagonalAscent(bounds, state, most_eta)

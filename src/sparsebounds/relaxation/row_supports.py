@@ -1,8 +1,8 @@
 """The best curvature of rows where open features lend by supports (`bounds.row_lending`).
 
 The relaxed value is concave in the curvatures kappa of the rows in doubt, and so is what is left of
-each ridge. With a~_i = a_O + G_OJ N^-1 a_J for row i, K rises by p_i a~_i a~_i^T per unit of kappa_i.
-The ascent is that of `relaxation.rows`, with the barrier
+each ridge. With a~_i = a_O + G_OJ N^-1 a_J for row i, K rises by p_i a~_i a~_i^T per unit of
+kappa_i. The ascent is that of `relaxation.row_shares`, with the barrier
 
     log det N + sum log(what is left of the ridges) + sum log kappa_i.
 """
@@ -90,7 +90,7 @@ class SupportAscent:
         return None
 
     def relaxed(self, x: Vector, w: Vector, b: float) -> Node:
-        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-6)
+        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-5)
 
     def barrier(self, x: Vector) -> tuple[float, Inside] | None:
         """Its height and what it knows there; None outside."""
@@ -122,7 +122,9 @@ class SupportAscent:
         price = (supergradient(penalty, w) + 0.5 * np.square(w))[lending.open]
         rising, rises = self._rises(inside)
         moved = (w[lending.open] * self.unit) @ rising
-        return self.p * (rows + 0.5 * np.square(moved)) - (price * np.square(self.unit)) @ rises
+        slope: Vector = self.p * (rows + 0.5 * np.square(moved))
+        slope -= (price * np.square(self.unit)) @ rises
+        return slope
 
     def _rises(self, inside: Inside) -> tuple[Vector, Vector]:
         """a~ of the rows in doubt, scaled, and the slopes of what leaves each ridge."""
