@@ -53,6 +53,16 @@ class Improvement(Fits):
             self._local.add(key)
             model = self._step(model, stop)
 
+    def leads_back(self, support: Index, stop: Callable[[], bool]) -> bool:
+        """Whether a descent in the incumbent's quadratic ends at a local optimum known already.
+
+        The quadratic of the squared loss is the same for all: `improve` notices there itself.
+        """
+        if self.exact or not self._local:
+            return False
+        end = self._descend(self._around(self.incumbent), support, stop)
+        return end is not None and self._key(end) in self._local
+
     def shrunk(self, model: Model, count: int) -> Index:
         """The support with `count` free features less: those of least loss dropped, then swaps."""
         quadratic = self._around(model).quadratic

@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, draftable, on_all_rows
+from sparsebounds.fitting import Model, on_all_rows
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
@@ -35,8 +35,9 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS = 8
-"""Perturbed supports from which the search starts again."""
+RESTARTS, SMALL = 8, 5
+"""Perturbed supports from which the search starts again; a quarter of them where the models have
+at most so many features, whose half leads back nearly always."""
 
 
 class Search(Improvement):
@@ -79,10 +80,11 @@ class Search(Improvement):
             for start in self._starts(enough):
                 if enough():
                     break
-                self.improve(start, enough)
-            large = np.count_nonzero(self.incumbent.w) > LARGE
+                if not self.leads_back(start, enough):
+                    self.improve(start, enough)
+            usual = SMALL < np.count_nonzero(self.incumbent.w) <= LARGE
             # Groups are fewer than features: the beam goes through most of what is worth a try.
-            fewer = large or self.known or not self.program.groups.single
+            fewer = not usual or self.known or not self.program.groups.single
             count = RESTARTS // 4 if fewer else RESTARTS
             # Neighbours on a path draw differently, as they hand on what they find.
             self.restart(count, len(self.known[0]) if self.known else 0, enough)
@@ -100,7 +102,8 @@ class Search(Improvement):
             for start in starts:
                 if enough():
                     break
-                self.improve(start, enough)
+                if not self.leads_back(start, enough):
+                    self.improve(start, enough)
         return self.finished(self.incumbent)
 
     @contextlib.contextmanager
@@ -138,10 +141,7 @@ class Search(Improvement):
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        grown = self.beams(expansion, self.known, stop)[:GROWN]
-        if not self.exact and draftable(program):
-            self.models(grown)  # in one call
-        yield from grown
+        yield from self.beams(expansion, self.known, stop)[:GROWN]
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
