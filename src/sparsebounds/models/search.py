@@ -76,17 +76,28 @@ class Search(Improvement):
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
         with self._until(goal) as enough:
+            agreed = False
             for start in self._starts(enough):
-                if enough():
+                if agreed or enough():
                     break
-                self.improve(start, enough)
+                joined = self.improve(start, enough)
+                agreed = joined and self._last_word(start)
             large = np.count_nonzero(self.incumbent.w) > LARGE
             # Groups are fewer than features: the beam goes through most of what is worth a try.
             fewer = large or self.known or not self.program.groups.single
             count = RESTARTS // 4 if fewer else RESTARTS
             # Neighbours on a path draw differently, as they hand on what they find.
-            self.restart(count, len(self.known[0]) if self.known else 0, enough)
+            if not agreed:
+                self.restart(count, len(self.known[0]) if self.known else 0, enough)
         return self.finished(self.incumbent)
+
+    def _last_word(self, start: Index) -> bool:
+        """Whether other starts are not worth it once this one led where an earlier one had led.
+
+        So it is with groups and the best support of the beam: two ways to one model are enough.
+        """
+        alone = not self.known and not self.program.groups.single
+        return alone and bool(self.grown) and start is self.grown[0]
 
     def quick(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation's largest features; ends as `run` does.
