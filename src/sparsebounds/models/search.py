@@ -36,8 +36,8 @@ GROWN = 3
 """Supports of the beam search that are improved."""
 
 RESTARTS, SMALL = 8, 5
-"""Perturbed supports from which the search starts again; a quarter of them where the models have
-at most so many features, whose half leads back nearly always."""
+"""Perturbed supports from which the search starts again; a quarter of them where models of a given
+size have so few features that the half of them leads back nearly always."""
 
 
 class Search(Improvement):
@@ -77,18 +77,29 @@ class Search(Improvement):
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
         with self._until(goal) as enough:
+            agreed = False
             for start in self._starts(enough):
-                if enough():
+                if agreed or enough():
                     break
-                if not self.leads_back(start, enough):
-                    self.improve(start, enough)
-            usual = SMALL < np.count_nonzero(self.incumbent.w) <= LARGE
+                joined = self.leads_back(start, enough) or self.improve(start, enough)
+                agreed = joined and self._last_word(start)
+            least = 0 if self.program.k is None else SMALL
+            usual = least < np.count_nonzero(self.incumbent.w) <= LARGE
             # Groups are fewer than features: the beam goes through most of what is worth a try.
             fewer = not usual or self.known or not self.program.groups.single
             count = RESTARTS // 4 if fewer else RESTARTS
             # Neighbours on a path draw differently, as they hand on what they find.
-            self.restart(count, len(self.known[0]) if self.known else 0, enough)
+            if not agreed:
+                self.restart(count, len(self.known[0]) if self.known else 0, enough)
         return self.finished(self.incumbent)
+
+    def _last_word(self, start: Index) -> bool:
+        """Whether other starts are not worth it once this one led where an earlier one had led.
+
+        So it is with groups and the best support of the beam: two ways to one model are enough.
+        """
+        alone = not self.known and not self.program.groups.single
+        return alone and bool(self.grown) and start is self.grown[0]
 
     def quick(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation's largest features; ends as `run` does.
