@@ -40,7 +40,7 @@ class GroupModels(Models):
         "its time over ours, with the search; the gap that certify proves for its refitted "
         "model. Its best model of three ways to run it counts, and among equals the fastest "
         "way. Correlation, SNR, loss and k are in the names; NxGg: N rows, G groups. Seed "
-        f"{SEED}, drawn after all settings were fixed."
+        f"{SEED}, drawn after all settings were frozen."
     )
     header = (
         *("problem", "objective", "lower", "gap", "ms", "against abess"),
