@@ -19,6 +19,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.fitting import Bends, bends
 from sparsebounds.models.exchange import Quadratic
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
 
@@ -66,7 +67,7 @@ class Expansion:
         cls,
         program: Program,
         pool: Index,
-        hessian: Vector,
+        hessian: Vector | Hessian,
         linear: Vector,
         ridge: Vector,
         mean: Vector,
@@ -82,7 +83,8 @@ class Expansion:
     @property
     def bends(self) -> Bends:
         """Its second derivatives."""
-        hessian = self.quadratic.hessian / self.unit / self.unit[:, None]
+        whole: Vector = self.quadratic.hessian[np.arange(len(self.unit))]
+        hessian = whole / self.unit / self.unit[:, None]
         return Bends(hessian, self.mean, self.mass)
 
     @np.errstate(all="ignore")

@@ -127,7 +127,8 @@ class Fits:
                 b = np.full(len(inside), self.near.b)
             else:
                 w, b, _ = self._last[1].least(inside)
-            near = None if self._last is None else self._last[1].bends
+            last = self._last if program.matrix.tall else None
+            near = None if last is None else last[1].bends
             ridges = program.ridges[self.pool]
             found = self._columns.drafted(ridges, inside, w, b, limit - prices, near)
             w, b, value = found.w, found.b, found.value

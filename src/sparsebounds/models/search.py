@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, draftable, on_all_rows
+from sparsebounds.fitting import Model, on_all_rows
 from sparsebounds.models.improvement import LARGE, TRIES, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
@@ -35,9 +35,10 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS, FOLLOWED = 8, 4
-"""Perturbed supports from which the search starts again; times as many where descents in the
-quadratic are all that starts there."""
+RESTARTS, SMALL, FOLLOWED = 8, 5, 4
+"""Perturbed supports from which the search starts again; a quarter of them where models of a given
+size have so few features that the half of them leads back nearly always; and times as many where
+descents in the quadratic are all that starts there."""
 
 
 class Search(Improvement):
@@ -91,7 +92,7 @@ class Search(Improvement):
         for start in self._starts(stop):
             if agreed or stop():
                 break
-            joined = self.improve(start, stop)
+            joined = self.leads_back(start, stop) or self.improve(start, stop)
             agreed = joined and self._last_word(start)
         if not agreed:
             self.restart(*self._restarts, stop)
@@ -99,9 +100,10 @@ class Search(Improvement):
     @property
     def _restarts(self) -> tuple[int, int]:
         """How many perturbed supports there are, and the seed that they are drawn with."""
-        large = np.count_nonzero(self.incumbent.w) > LARGE
+        least = 0 if self.program.k is None else SMALL
+        usual = least < np.count_nonzero(self.incumbent.w) <= LARGE
         # Groups are fewer than features: the beam goes through most of what is worth a try.
-        fewer = large or self.known or not self.program.groups.single
+        fewer = not usual or self.known or not self.program.groups.single
         # Neighbours on a path draw differently, as they hand on what they find.
         return RESTARTS // 4 if fewer else RESTARTS, len(self.known[0]) if self.known else 0
 
@@ -133,7 +135,8 @@ class Search(Improvement):
         for start in starts:
             if stop():
                 break
-            self.improve(start, stop)
+            if not self.leads_back(start, stop):
+                self.improve(start, stop)
 
     def _follow(
         self, sample: Search, way: Callable[[Callable[[], bool]], None], stop: Callable[[], bool]
@@ -211,10 +214,7 @@ class Search(Improvement):
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        grown = self.beams(expansion, self.known, stop)[:GROWN]
-        if not self.exact and draftable(program):
-            self.models(grown)  # in one call
-        yield from grown
+        yield from self.beams(expansion, self.known, stop)[:GROWN]
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
