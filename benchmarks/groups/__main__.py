@@ -34,7 +34,7 @@ class GroupModels(Models):
     caption = (
         "Ours: solve, timed in full: as it is called, with a bounded search where the gap is "
         "wide, once, and without a search (exact=False), the best of three runs. gap: "
-        "(objective - lower)/max(|objective|, |F(0)|), proved; against abess: our objective "
+        "(objective - lower)/|objective|, proved; against abess: our objective "
         "less that of its best model, relative to that. abess: its objective less ours, "
         "relative to ours (= where equal to 1e-6), as returned -> after our refit (untimed); "
         "its time over ours, with the search; the gap that certify proves for its refitted "

@@ -18,6 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.models.exchange import Quadratic
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
 from sparsebounds.relaxation import least_bend
@@ -62,7 +63,7 @@ class Expansion:
         cls,
         program: Program,
         pool: Index,
-        hessian: Vector,
+        hessian: Vector | Hessian,
         linear: Vector,
         ridge: Vector,
         mean: Vector,

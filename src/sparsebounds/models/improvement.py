@@ -57,6 +57,17 @@ class Improvement(Fits):
             model = self._step(model, stop)
         return False
 
+    def leads_back(self, support: Index, stop: Callable[[], bool]) -> bool:
+        """Whether a descent in the incumbent's quadratic ends at a local optimum known already.
+
+        The quadratic of the squared loss is the same for all: `improve` notices there itself. Among
+        groups a descent is no shorter way.
+        """
+        if self.exact or not self._local or not self.program.groups.single:
+            return False
+        end = self._descend(self._around(self.incumbent), support, stop)
+        return end is not None and self._key(end) in self._local
+
     def shrunk(self, model: Model, count: int) -> Index:
         """The support with `count` free features less: those of least loss dropped, then swaps."""
         quadratic = self._around(model).quadratic

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.linear import gram, product
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 
@@ -39,7 +40,7 @@ class Columns(Protocol):
     def image(self, w: Vector) -> Vector:
         """Their product with one number each."""
 
-    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector | Hessian, Vector, Vector]:
         """(H, l, mean): A B A^T, A right and the means under B, all less these means if there is
         an intercept."""
 
@@ -75,15 +76,15 @@ class Read:
         image: Vector = w @ self._rows + float(self.means @ w)
         return image
 
-    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
-        root = self._rows * np.sqrt(bend)
-        hessian, linear, mean = gram(root), self._rows @ right, np.zeros(len(root))
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector | Hessian, Vector, Vector]:
+        linear, mean, mass = self._rows @ right, np.zeros(len(self._rows)), 0.0
         if self._program.fit_intercept:
             mass = float(bend.sum())
             mean = self._rows @ bend / mass
-            hessian -= (mass * mean)[:, None] * mean
             linear -= float(right.sum()) * mean
-        return hessian, linear, mean
+        hessian = Hessian(self._rows * np.sqrt(bend), mean, mass)
+        every = np.arange(len(linear))
+        return hessian if self._program.groups.single else hessian[every], linear, mean
 
     def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
         hessian, mean = self._pool.products(self._places), self._pool.left_over(self._places)

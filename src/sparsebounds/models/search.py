@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, draftable, on_all_rows
+from sparsebounds.fitting import Model, on_all_rows
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
@@ -35,8 +35,9 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS = 8
-"""Perturbed supports from which the search starts again."""
+RESTARTS, SMALL = 8, 5
+"""Perturbed supports from which the search starts again; a quarter of them where models of a given
+size have so few features that the half of them leads back nearly always."""
 
 
 class Search(Improvement):
@@ -80,11 +81,12 @@ class Search(Improvement):
             for start in self._starts(enough):
                 if agreed or enough():
                     break
-                joined = self.improve(start, enough)
+                joined = self.leads_back(start, enough) or self.improve(start, enough)
                 agreed = joined and self._last_word(start)
-            large = np.count_nonzero(self.incumbent.w) > LARGE
+            least = 0 if self.program.k is None else SMALL
+            usual = least < np.count_nonzero(self.incumbent.w) <= LARGE
             # Groups are fewer than features: the beam goes through most of what is worth a try.
-            fewer = large or self.known or not self.program.groups.single
+            fewer = not usual or self.known or not self.program.groups.single
             count = RESTARTS // 4 if fewer else RESTARTS
             # Neighbours on a path draw differently, as they hand on what they find.
             if not agreed:
@@ -111,7 +113,8 @@ class Search(Improvement):
             for start in starts:
                 if enough():
                     break
-                self.improve(start, enough)
+                if not self.leads_back(start, enough):
+                    self.improve(start, enough)
         return self.finished(self.incumbent)
 
     @contextlib.contextmanager
@@ -149,10 +152,7 @@ class Search(Improvement):
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        grown = self.beams(expansion, self.known, stop)[:GROWN]
-        if not self.exact and draftable(program):
-            self.models(grown)  # in one call
-        yield from grown
+        yield from self.beams(expansion, self.known, stop)[:GROWN]
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:
