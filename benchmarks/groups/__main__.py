@@ -34,13 +34,13 @@ class GroupModels(Models):
     caption = (
         "Ours: solve, timed in full: as it is called, with a bounded search where the gap is "
         "wide, once, and without a search (exact=False), the best of three runs. gap: "
-        "(objective - lower)/max(|objective|, |F(0)|), proved; against abess: our objective "
+        "(objective - lower)/|objective|, proved; against abess: our objective "
         "less that of its best model, relative to that. abess: its objective less ours, "
         "relative to ours (= where equal to 1e-6), as returned -> after our refit (untimed); "
         "its time over ours, with the search; the gap that certify proves for its refitted "
         "model. Its best model of three ways to run it counts, and among equals the fastest "
         "way. Correlation, SNR, loss and k are in the names; NxGg: N rows, G groups. Seed "
-        f"{SEED}, drawn after all settings were fixed."
+        f"{SEED}, drawn after all settings were frozen."
     )
     header = (
         *("problem", "objective", "lower", "gap", "ms", "against abess"),

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.common.problems import Problem, shared_file
 
-SEED = 41614
+SEED = 56073
 COUNT = 40
 WIDTHS = (50, 100, 200, 500, 1000)
 ROWS, CORRELATIONS, SNRS, SIZES = (200, 500, 1000), (0.5, 0.9), (2, 5, 10), (5, 10, 20)

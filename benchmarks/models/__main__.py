@@ -27,7 +27,7 @@ class Models(Benchmark[ModelRow]):
     name, title = "models", "Models"
     doc = benchmarks.models.__doc__
     caption = (
-        "Ours: solve, timed in full. gap: (objective - lower)/max(|objective|, |F(0)|), proved; "
+        "Ours: solve, timed in full. gap: (objective - lower)/|objective|, proved; "
         "against the best: our objective less the best of all others, relative to that. Others: "
         "their objective less ours, relative to ours (= where equal to 1e-6), as returned -> "
         "after our refit (untimed), or once where both are equal or a tool names supports only; "

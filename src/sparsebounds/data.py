@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support import validate as check
-from sparsebounds._support.array import Index, Vector, read_only
+from sparsebounds._support.array import Index, Mask, Vector, read_only
 from sparsebounds._support.threads import one_thread
 from sparsebounds.losses import Loss
 from sparsebounds.matrices import Matrix, as_matrix, fingerprint, row_count
@@ -86,6 +86,14 @@ class Data:
         names = None if self.names is None else tuple(self.names[i] for i in features)
         matrix = self.matrix.part(features)
         return replace(self, matrix=matrix, names=names, source=(self, features))
+
+    def of_rows(self, keep: Mask) -> Data:
+        """Some of the rows."""
+        offset = None if self.offset is None else self.offset[keep]
+        y, weights, matrix = self.y[keep], self.weights[keep], self.matrix.kept(keep)
+        return replace(
+            self, matrix=matrix, y=y, weights=weights, offset=offset, kept=None, source=None
+        )
 
     @cached_property
     def mass(self) -> float:

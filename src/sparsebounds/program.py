@@ -295,8 +295,6 @@ class Program(Yardstick):
         coef = self.matrix.outward(w)
         return coef, exact_dot(-coef, self.matrix.center, b, self.level)
 
-    # New programs from this one.
-
     def _replaced(self, *, data: Data | None = None, **changes: Any) -> Program:
         """The program with other data, or with changes to its problem."""
         return self._made(data or self.data, self.problem.replaced(**changes), self.loss, self.box)
@@ -334,6 +332,10 @@ class Program(Yardstick):
         """The same problem with the other features left out."""
         part = self.problem.part(features, self.m)
         return self._made(self.data.part(features), part, self.loss, self.box)
+
+    def on(self, data: Data) -> Program:
+        """The same problem on other rows, their columns standardized as these are."""
+        return self._replaced(data=data)
 
     def with_matrix(self, matrix: Matrix) -> Program:
         """The same problem on another matrix of this shape."""
@@ -380,8 +382,6 @@ class Program(Yardstick):
                 f"{what} needs a convex loss, and the {self.loss.name} loss is not convex; solve "
                 "and relax take it, and prove how far their model can be from the best."
             )
-
-    # Words and identity.
 
     @property
     def fingerprint(self) -> str:

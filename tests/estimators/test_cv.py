@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
 from sparsebounds.datasets import make_correlated
-from sparsebounds.estimators import FACTORS, _cv, _lockstep
+from sparsebounds.estimators import FACTORS, _cv
 from sparsebounds.estimators._criteria import check_scores, chosen
 from sparsebounds.models.lockstep import Lockstep, State
 from sparsebounds.paths import walk
@@ -232,20 +232,6 @@ def test_processes_keep_to_their_share_and_agree(monkeypatch: pytest.MonkeyPatch
     counted = sb.SparseRegressorCV(**grid, n_jobs=2, scoring=threads_at_hand).fit(X, Y)
     share = max(1, joblib.cpu_count() // 2)
     assert np.max(counted.cv_results_["mean_test_score"]) <= share
-
-
-def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folds, ridges and classes in several parts: the numbers are those of one."""
-    monkeypatch.setattr(_lockstep, "WORTH", 1)
-    monkeypatch.setattr(_cv, "LARGE", 0)
-    thirds = np.array(["low", "middle", "high"])[np.searchsorted([-1.0, 1.0], Y)]
-    for kind, y in ((sb.SparseRegressorCV, Y), (sb.SparseClassifierCV, thirds)):
-        one, two = (kind(range(5), cv=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
-        for name, column in one.cv_results_.items():
-            np.testing.assert_allclose(two.cv_results_[name], column, rtol=1e-9)
-        assert (one.best_k_, one.ridge_) == (two.best_k_, two.ridge_)
-        assert np.array_equal(one.coef_, two.coef_)
-        assert np.array_equal(one.lower_, two.lower_)
 
 
 @pytest.mark.parametrize(

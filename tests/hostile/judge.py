@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 from tests.hostile.attack import Finding
-from tests.hostile.reference import Fit, Reference, decimal, exactly
+from tests.hostile.reference import Fit, Reference, blocks_of, decimal, exactly
 from tests.hostile.spec import Spec
 
 SHARE = 3e-12
 """A column that makes up more of the fit than this counts (the package documents 1e-12)."""
 
 
-def columns_of(problem: Any) -> tuple[Any, Any]:
-    """(center, scale) of a certificate's problem."""
-    return (None, None) if problem.standardize is None else problem.standardize
+def columns_of(problem: Any) -> tuple[Any, ...]:
+    """(center, scale) of a problem with standardized columns, and the entries of what whitens them
+    within groups; nothing of another one."""
+    return () if problem.standardize is None else problem.standardize
 
 
 def wrong_scales(spec: Spec, problem: Any) -> str | None:
     """Whether stored means and scales are those of the columns, to rounding."""
-    center, scale = columns_of(problem)
-    if center is None:
+    stored = columns_of(problem)
+    if not stored:
         return "no scales are stored" if spec.standardize else None
+    center, scale, *entries = stored
     weight = np.ones(len(spec.y)) if spec.weights is None else np.asarray(spec.weights)
     p = (weight / weight.sum()).astype(np.longdouble)
     X = spec.X.astype(np.longdouble)
@@ -37,6 +39,12 @@ def wrong_scales(spec: Spec, problem: Any) -> str | None:
         return f"stored centers {center} are not {mine}"
     if np.any((np.abs(scale - spread) > 1e-6 * spread) & ~steady):
         return f"stored scales {scale} are not {spread}"
+    for members, block in blocks_of(spec, *entries):
+        columns = ((X[:, members] - center[members]) / scale[members]) @ block
+        products = (columns * p[:, None]).T @ columns
+        idle = np.all(block == 0.0, axis=0)
+        if np.any(np.abs(products - np.diag(np.where(idle, 0.0, 1.0))) > 1e-6):
+            return f"columns {members} are stored as white, and have the products {products}"
     return None
 
 
@@ -83,8 +91,9 @@ def judge_model(
         return Finding("a model is not finite", f"{what}: {coef}, {intercept}")
     own = np.asarray(coef, dtype=float)
     if user and spec.standardize:
-        own = own * np.array([float(s) for s in reference.scale])
-    broken = reference.broken(own, 1e-12 if user and spec.standardize else 0.0)
+        own = np.array([float(c) for c in reference.inward(own)])
+    slack = 1e-9 if reference.mixed else 1e-12
+    broken = reference.broken(own, slack if user and spec.standardize else 0.0)
     if broken is not None:
         return Finding("the model breaks a constraint", f"{what}: {broken}")
     value = reference.objective(coef, intercept, user=user)

@@ -155,7 +155,7 @@ def poor(reference: Reference, solution: Any, tol: float, what: str) -> Finding 
 def by_relax(spec: Spec, rng: Rng, what: str) -> Finding | None:
     program = sb.Program(**spec.data, **spec.problem)
     relaxed = sb.relax(program, tol=pick(rng, 1e-8, 1e-4))
-    reference = Reference(spec, *_scales(program))
+    reference = Reference(spec, *judge.columns_of(program.problem))
     best = reference.best.high + reference.dust
     if decimal(relaxed.dual_value) > best:
         return Finding(
@@ -174,11 +174,6 @@ def by_relax(spec: Spec, rng: Rng, what: str) -> Finding | None:
     primal, bounds = sb.primalize(program, relaxed), sb.gap_bounds(program, relaxed)
     str(bounds), repr(primal), repr(relaxed)
     return judge.judge_screening(reference, screened.fixed_in, screened.fixed_out, what)
-
-
-def _scales(program: Any) -> tuple[Any, Any]:
-    matrix = program.matrix
-    return (matrix.center, matrix.scale) if program.standardize else (None, None)
 
 
 def by_path(spec: Spec, rng: Rng, what: str) -> Finding | None:
@@ -212,7 +207,7 @@ def by_near(spec: Spec, rng: Rng, what: str) -> Finding | None:
     program = sb.Program(**spec.data, **spec.problem)
     near = sb.near_optimal(program, eps)
     what = f"{what} eps={eps}"
-    reference = Reference(spec, *_scales(program))
+    reference = Reference(spec, *judge.columns_of(program.problem))
     return first(
         lambda: judge.judge_bounds(reference, near.lower, near.upper, what),
         lambda: judge.judge_neighbours(reference, near, eps, what),
@@ -233,11 +228,12 @@ def by_near(spec: Spec, rng: Rng, what: str) -> Finding | None:
 def by_certify(spec: Spec, rng: Rng, what: str) -> Finding | None:
     """A model from anywhere: any coefficients that obey the constraints."""
     program = sb.Program(**spec.data, **spec.problem)
-    reference = Reference(spec, *_scales(program))
+    reference = Reference(spec, *judge.columns_of(program.problem))
     coef, b = np.zeros(program.m), 0.0
     best = reference.best
     for j, c in zip(best.support, best.w, strict=True):
-        coef[j] = 0.999 * float(c) / float(reference.scale[j])
+        coef[j] = 0.999 * float(c)
+    coef = reference.outward(coef)
     if spec.fit_intercept:
         b = float(best.b) - float(coef @ np.array([float(c) for c in reference.center]))
     certificate = sb.certify(program, coef, b)
@@ -251,7 +247,10 @@ def by_certify(spec: Spec, rng: Rng, what: str) -> Finding | None:
 
 def by_rank(spec: Spec, rng: Rng, what: str) -> Finding | None:
     program = sb.Program(**spec.data, **spec.problem)
-    frame, reference = sb.rank_bounds(program).to_frame(), Reference(spec, *_scales(program))
+    frame, reference = (
+        sb.rank_bounds(program).to_frame(),
+        Reference(spec, *judge.columns_of(program.problem)),
+    )
     lowers, uppers = ([x for x in frame[name] if x == x] for name in ("lower", "upper"))
     if max(map(decimal, lowers), default=-math.inf) > reference.best.high + reference.dust:
         return Finding("lower bound above the optimum", f"{what}: {max(lowers)!r}")

@@ -42,10 +42,33 @@ class Fit:
     """Whether a best model with these signs can have this support."""
 
 
-class Reference(Minimiser):
-    """All supports of a small program. `center` and `scale` are those of standardized columns."""
+def blocks_of(spec: Spec, entries: Any = None) -> list[tuple[list[int], Any]]:
+    """(columns, T) of each group that is whitened: Z T are its columns, Z standardized ones.
 
-    def __init__(self, spec: Spec, center: Any = None, scale: Any = None) -> None:
+    Entries are stored for groups of two and more columns, smaller groups first.
+    """
+    found: list[tuple[list[int], Any]] = []
+    if entries is None:
+        return found
+    heads = sorted(set(spec.leaders))
+    groups = [[j for j, head in enumerate(spec.leaders) if head == one] for one in heads]
+    first = 0
+    for members in sorted((one for one in groups if len(one) > 1), key=len):
+        last = first + len(members) ** 2
+        found.append((members, np.reshape(entries[first:last], (len(members), -1))))
+        first = last
+    return found
+
+
+class Reference(Minimiser):
+    """All supports of a small program.
+
+    `center` and `scale` are those of standardized columns, and `entries` what whitens them.
+    """
+
+    def __init__(
+        self, spec: Spec, center: Any = None, scale: Any = None, entries: Any = None
+    ) -> None:
         self.spec = spec
         with exactly():
             n, m = spec.X.shape
@@ -63,6 +86,18 @@ class Reference(Minimiser):
                 [(D(float(spec.X[i, j])) - self.center[j]) / self.scale[j] for i in keep]
                 for j in range(m)
             ]
+            self.plain = list(self.columns)
+            """Before they are whitened."""
+
+            self.mixed = blocks_of(spec, entries)
+            for members, block in self.mixed:
+                for place, j in enumerate(members):
+                    part = [
+                        (self.plain[i], D(float(block[at, place]))) for at, i in enumerate(members)
+                    ]
+                    self.columns[j] = [
+                        sum((t * z[i] for z, t in part), D(0)) for i in range(len(keep))
+                    ]
             self.norms = [sum(x * x for x in column).sqrt() for column in self.columns]
             ridge = 1.0 if spec.ridge is None else spec.ridge
             price = 0.0 if spec.l0 is None else spec.l0
@@ -83,14 +118,33 @@ class Reference(Minimiser):
         with exactly():
             w = {j: D(float(c)) for j, c in enumerate(coef) if c != 0}
             b = intercept if isinstance(intercept, Decimal) else D(float(intercept))
+            columns = self.plain if user else self.columns
             if user:
                 b += sum((w[j] * self.center[j] for j in w), D(0))
                 w = {j: w[j] * self.scale[j] for j in w}
             value = D(0)
             for i, (p, y, o) in enumerate(zip(self.p, self.y, self.offset, strict=True)):
-                z = sum((c * self.columns[j][i] for j, c in w.items()), b + o)
+                z = sum((c * columns[j][i] for j, c in w.items()), b + o)
                 value += p * losses.value(self.spec.loss, self.spec.parameters, y, z)
+            if user:
+                w = {j: c for j, c in enumerate(self.inward(coef)) if c != 0}
             return value + self._terms(w)
+
+    def inward(self, coef: Any) -> list[Decimal]:
+        """Coefficients of the program's columns, from those of the user's."""
+        own = [D(float(c)) * s for c, s in zip(coef, self.scale, strict=True)]
+        for members, block in self.mixed:
+            part = np.linalg.pinv(block) @ np.array([float(own[j]) for j in members])
+            for j, c in zip(members, part.tolist(), strict=True):
+                own[j] = D(c)
+        return own
+
+    def outward(self, w: Any) -> Any:
+        """Coefficients of the user's columns, from those of the program's."""
+        coef = np.array(w, dtype=float)
+        for members, block in self.mixed:
+            coef[members] = block @ coef[members]
+        return coef / np.array([float(s) for s in self.scale])
 
     def rounding(self, coef: Any, intercept: float | Decimal) -> Decimal:
         """By how much the objective of a model may change where predictions are summed in floats

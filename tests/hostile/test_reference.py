@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
-from tests.hostile import losses
+from tests.hostile import judge, losses
 from tests.hostile.attack import Attack, Finding, generator
 from tests.hostile.draw import draw_spec
 from tests.hostile.programs import attack_spec
@@ -171,3 +171,32 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([Planted()], ["--list"]) == 0
     assert "planted" in capsys.readouterr().out
     assert main([Planted()], ["--attack", "other"]) == 2
+
+
+def test_the_referee_whitens_within_groups() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(8, 5)) @ rng.normal(size=(5, 5))
+    X[:, 3] = X[:, 1]
+    y = X[:, 0] + rng.normal(size=8)
+    # Groups of two, of two twins, and a column that stands alone.
+    spec = Spec(X, y, k=1, ridge=0.3, groups=(0, 1, 0, 1, 4), standardize=True, fit_intercept=True)
+    found = sb.solve(**spec.data, **spec.problem, exact=True, tol=1e-9)
+    problem = found.certificate.problem
+    center, scale, entries = judge.columns_of(problem)
+    assert judge.wrong_scales(spec, problem) is None
+    reference = Reference(spec, center, scale, entries)
+    assert abs(float(reference.best.high) - found.upper) < 1e-9
+    # Without T it is another problem, and with another T the columns are not white.
+    assert abs(float(Reference(spec, center, scale).best.high) - found.upper) > 1e-4
+    for place in np.flatnonzero(entries):
+        forged = entries.copy()
+        forged[place] *= 1.001
+        changed = replace(problem, standardize=(center, scale, forged))
+        assert judge.wrong_scales(spec, changed) is not None
+    w = rng.normal(size=5) * [1.0, 1.0, 1.0, 0.0, 1.0]
+    coef = reference.outward(w)
+    same = reference.objective(w, 0.25, user=False)
+    b = Decimal("0.25") - sum(
+        Decimal(float(c)) * m for c, m in zip(coef, reference.center, strict=True)
+    )
+    assert abs(reference.objective(coef, b, user=True) - same) < Decimal("1e-12") * same

@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+import sparsebounds as sb
 from sparsebounds._support.linear import whiteners
+from sparsebounds.models import Search
 from sparsebounds.models.beam import beam
 from sparsebounds.models.exchange import Quadratic, moves, without_least
 from sparsebounds.models.slabs import Slabs
@@ -126,3 +128,24 @@ def test_whiteners_whiten_and_keep_pivots():
     assert np.allclose(found @ matrices @ found.mT, np.eye(3), atol=1e-12)
     assert not np.triu(found, 1).any()
     assert np.array_equal(whiteners(np.zeros((1, 1, 1)), np.full((1, 1), 0.25)), [[[2.0]]])
+
+
+@pytest.mark.parametrize("rugged", [False, True])
+def test_two_ways_to_one_model_are_enough(rugged, monkeypatch):
+    """Restarts follow where the relaxation and the beam lead to different models."""
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 40)), np.repeat(np.arange(20), 2)
+    y = X[:, :6].sum(axis=1) + 0.1 * rng.normal(size=60)
+    program = sb.Program(X, y, k=3, ridge=0.05, groups=labels)
+    restarts = []
+
+    def restart(search, *asked):
+        restarts.append(len(search.grown))
+
+    monkeypatch.setattr(Search, "restart", restart)
+    if rugged:
+        elsewhere = [np.arange(30, 36)]
+        monkeypatch.setattr(Search, "_grown", lambda search, stop: iter(elsewhere))
+    found = Search(program, sb.relax(program)).run()
+    assert found.support.tolist() == list(range(6))
+    assert len(restarts) == rugged

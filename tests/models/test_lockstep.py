@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparsebounds.estimators._lockstep import step_models
+from sparsebounds.estimators._workers import Workers
 from sparsebounds.losses import Logistic
 from sparsebounds.models import Alike, State, in_step, lockstep, step_losses
 from sparsebounds.program import Program
@@ -38,7 +39,7 @@ def test_each_fold_as_if_alone(
     options = {"standardize": standardize, "ks": ks, "watch": None, "time_limit": None}
     whole = Program(X, y, k=0, ridge=1.0, sample_weight=weights, **posed)
     trains = [np.arange(40), np.arange(20), np.arange(10, 60)]
-    models = step_models(whole, X, weights, trains, [y], ridges, options)
+    models = step_models(whole, X, weights, trains, [y], ridges, options, Workers(1))
     found = total = 0
     for f, train in enumerate(trains):
         for r, ridge in enumerate(ridges):

@@ -97,6 +97,9 @@ class Watched:
         self.batches: list[tuple[float, float]] = []
         """What nodes took, and what their supports took."""
 
+        self.closed: list[float] = []
+        """The share of the root's gap that was closed by then."""
+
         self.done: list[float] = []
         """What each try took that came to its end."""
 
@@ -114,8 +117,9 @@ class Watched:
 
         def watch(now: Any) -> None:
             if isinstance(now, SearchProgress):
-                node = 1e6 + 10.0 * self.bounder.program.m**2
+                node = 1e6 + 20.0 * self.bounder.program.m**2
                 self.batches.append((now.nodes * node, self.bounder.trying))
+                self.closed.append(now.outlook.closed)
 
         groups = np.repeat(np.arange(20), 6)
         with monkeypatch.context() as patch:
@@ -126,13 +130,16 @@ class Watched:
 
 
 def test_supports_of_groups_are_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    effort = 2e8
-    monkeypatch.setattr(search, "EFFORT", effort)
+    monkeypatch.setattr(search, "EFFORT", 4e8)
     auto = Watched(monkeypatch)
     assert auto.found.status == "bounded"
-    # The budget is used up in the last batch, and by both kinds of work.
-    assert sum(auto.batches[-2]) < effort <= sum(auto.batches[-1])
-    assert min(auto.batches[-1]) > 0.25 * effort
+    # What is earned is used up in the last batch, and by both kinds of work.
+    left = [
+        (0.05 + closed) * 2e8 - sum(work)
+        for closed, work in zip(auto.closed, auto.batches, strict=True)
+    ]
+    assert min(left[:-1]) > 0.0 >= left[-1]
+    assert min(auto.batches[-1]) > 0.25 * sum(auto.batches[-1])
     assert auto.batches[-1][1] == pytest.approx(sum(auto.done), rel=1e-12)
     # Supports take no more than nodes, but for one try.
     assert all(tried <= nodes + max(auto.done) for nodes, tried in auto.batches)
@@ -143,8 +150,20 @@ def test_supports_of_groups_are_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried > nodes + max(whole.done)
 
 
+def test_groups_search_as_long_as_they_get_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "EFFORT", 4e8)
+    short = Watched(monkeypatch)
+    monkeypatch.setattr(search, "AHEAD", 1.0)
+    patient = Watched(monkeypatch)
+    used = sum(patient.batches[-1])
+    assert sum(short.batches[-1]) < 0.8 * used
+    assert sum(patient.batches[-2]) < 2e8 <= used
+    assert short.found.lower <= patient.found.lower <= patient.found.upper
+
+
 def test_tries_that_are_given_up_are_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "EFFORT", 2e8)
+    monkeypatch.setattr(search, "EFFORT", 4e8)
+    monkeypatch.setattr(search, "AHEAD", 1.0)
     monkeypatch.setattr(exhaustive, "MOST_FACTORED", 100.0)
     auto = Watched(monkeypatch)
     assert len(auto.given_up) > 1

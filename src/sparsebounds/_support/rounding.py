@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, overload
 
 import numpy as np
@@ -31,6 +32,9 @@ FOLD = 1 << 14
 LONG = 4096
 """Arrays beyond this are worth a vectorised routine."""
 
+SMALL = 1e-140
+"""Squares of lengths below this may underflow."""
+
 
 @overload
 def up(x: float) -> float: ...
@@ -38,6 +42,8 @@ def up(x: float) -> float: ...
 def up(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
 def up(x: Any) -> Any:
     """A float above x, within two units in its last place; infinities stay."""
+    if isinstance(x, float):
+        return np.float64(math.nextafter(x, math.inf))
     if np.ndim(x) == 0 or x.size < LONG:
         return np.nextafter(x, np.inf)
     out = np.empty(x.shape)
@@ -61,6 +67,8 @@ def down(x: float) -> float: ...
 def down(x: npt.NDArray[np.floating[Any]]) -> Vector: ...
 def down(x: Any) -> Any:
     """A float below x, within two units in its last place; infinities stay."""
+    if isinstance(x, float):
+        return np.float64(math.nextafter(x, -math.inf))
     if np.ndim(x) == 0 or x.size < LONG:
         return np.nextafter(x, -np.inf)
     below = up(-x)
@@ -142,6 +150,11 @@ def gamma(n: int) -> float: ...
 def gamma(n: Index) -> Vector: ...
 def gamma(n: Any) -> Any:
     """g_n = n u / (1 - n u), rounded up: the relative error bound of n roundings."""
+    return _gamma(n) if isinstance(n, int) else up(up(n * U) / down(1.0 - n * U))
+
+
+@cache
+def _gamma(n: int) -> float:
     return up(up(n * U) / down(1.0 - n * U))
 
 
@@ -161,9 +174,9 @@ def norm_up(x: Vector) -> float:
 
 
 def length_up(x: Vector) -> float:
-    """`norm_up`, in less time where x is long: within 2 len(x) units in the last place."""
-    length = float(row_norms_up(x[None])[0]) if len(x) > LONG else math.inf
-    return length if math.isfinite(length) else norm_up(x)
+    """`norm_up`, in less time: within 2 len(x) units in the last place."""
+    length = float(row_norms_up(x[None])[0])
+    return length if SMALL < length < math.inf else norm_up(x)
 
 
 def row_norms_up(x: Vector) -> Vector:

@@ -40,6 +40,7 @@ class Curvature:
         """The sum of the weights."""
 
         self._gram = gram
+        self._linear: dict[float, tuple[float, Vector, Vector]] = {}
         self._moments = None
         if columns is None and weights is None and Moments.known(program):
             self._moments = moments = Moments.of(program)
@@ -107,12 +108,17 @@ class Curvature:
         products: Vector = gram(scaled)
         return products
 
-    @np.errstate(over="ignore", invalid="ignore")
     def linear(self, wider: float = 1.0) -> tuple[float, Vector, Vector]:
         """(kappa, c, error): F(w) = w.Q w/2 - c.w + kappa at w = 0 and its slope.
 
         kappa is rounded down, and `error` bounds what c is off by, with `wider` times the room.
         """
+        if wider not in self._linear:
+            self._linear[wider] = self._sloped(wider)
+        return self._linear[wider]
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _sloped(self, wider: float) -> tuple[float, Vector, Vector]:
         program = self.program
         n, p = program.n, self.weights
         target, doubt = self.target()

@@ -44,7 +44,7 @@ def together(program: Program, most: int) -> int:
 
     Next to a tall matrix their vectors are to be few.
     """
-    room = min(TOGETHER // program.n, program.m // 16 if program.matrix.tall else most)
+    room = min(TOGETHER // program.n, program.m // 32 if program.matrix.tall else most)
     return max(1, min(most, room))
 
 

@@ -109,16 +109,16 @@ class Region:
 
     @np.errstate(all="ignore")
     def curvature(
-        self, program: Program, t: Vector, *, claim: bool = False
+        self, program: Program, t: Vector, *, claim: bool = False, point: DualPoint | None = None
     ) -> RegionCurvature | None:
         """The quadratic below the loss on this region; None where the region is not proved.
 
-        t is the dual vector per sample. With `claim`, there is the room for rounding that claims
-        leave (`bounds.dual`).
+        t is the dual vector per sample, and `point` its dual point where that is at hand. With
+        `claim`, there is the room for rounding that claims leave (`bounds.dual`).
         """
         if not (self.known(program) and self._fits(program)):
             return None
-        wider, point = WIDER if claim else 1.0, dual_point_at(program, t)
+        wider, point = WIDER if claim else 1.0, point or dual_point_at(program, t)
         if claim:
             point = widened(program, point)
         z, doubt = predicted(program, self.center, self.intercept)

@@ -347,20 +347,20 @@ def dual_slips(program: Program, columns: Matrix, w: Vector, b: Vector, t: Vecto
     loss, y, p = program.loss, program.y, program.F.p
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         z = _predictions(program, columns, w, b)
-        terms = _predictions(program, columns, w, b, np.abs)
-        moved = 2.0 * gamma(w.shape[1] + 8) * terms
+        slip = _predictions(program, columns, w, b, np.abs)
+        slip *= 2.0 * gamma(w.shape[1] + 8)
         bend: Any = loss.smoothness
         if np.isnan(bend):
-            bend = np.maximum(loss.curvature(y, z - moved), loss.curvature(y, z + moved))
+            bend = np.maximum(loss.curvature(y, z - slip), loss.curvature(y, z + slip))
         raw = _gradients(program, z)
-        slip = bend * moved + 4.0 * ULPS * U * (np.abs(raw) + np.abs(y))
+        slip = bend * slip + 4.0 * ULPS * U * (np.abs(raw) + np.abs(y))
         if program.fit_intercept:
             size = np.abs(loss.clip(y, raw))
             mean = (slip @ p)[:, None]
             # Balancing takes the mean away, or scales one sign by a quotient of two sums; twice.
             share = np.minimum(8.0 * mean / np.maximum(0.5 * (size @ p)[:, None], mean), 1.0)
-            slip = slip + 4.0 * mean + share * size
-            slip = slip + 64.0 * U * (size + (size @ p)[:, None]) + _last_moves(program, t)
+            slip += 4.0 * mean + share * size
+            slip += 64.0 * U * (size + (size @ p)[:, None]) + _last_moves(program, t)
     return np.where(np.isnan(slip), np.inf, slip)
 
 

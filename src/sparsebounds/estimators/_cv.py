@@ -41,6 +41,7 @@ from sparsebounds.estimators._criteria import (
 )
 from sparsebounds.estimators._lockstep import step_models, steps_with
 from sparsebounds.estimators._scores import scored
+from sparsebounds.estimators._workers import Workers, clock
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder, Unsettled
 from sparsebounds.paths import Path, budgets, plain_path, prices, through
@@ -62,9 +63,6 @@ FACTORS = (0.03, 0.3, 3.0)
 POINTS, NUMBERS = 800, 3e5
 """Points of paths that are worth the start of processes, on tables of up to so many numbers; fewer
 on larger ones."""
-
-LARGE = 50_000
-"""Numbers of a table from which on classes are solved by threads."""
 
 EFFORT = 0.25
 """The part of its work that exact="auto" takes after a choice: about as long as the folds."""
@@ -163,6 +161,8 @@ class SparseCV(LinearEstimator):
             some_rows(X, np.arange(1))  # says now what folds would say later
         options = self._options(loss)
         self._paths = None
+        workers = Workers(1 if self._watch is not None else self.n_jobs)
+        began = clock()
         ruled = posed(X, coded[0], weights, "auto" if self.ball is None else None, options)
         if options["ks"] is None and options["l0s"] is None:
             options["ks"] = list(range(min(MOST_FEATURES, ruled.units) + 1))
@@ -170,7 +170,9 @@ class SparseCV(LinearEstimator):
         ridges = self._ridges(ruled.ridge)
         if self.criterion == "cv":
             folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
-            scores = self._scores(ruled, loss, X, y, coded, weights, folds, ridges, options)
+            scores = self._scores(
+                ruled, loss, X, y, coded, weights, folds, ridges, options, workers
+            )
             check_scores(scores)
             at, point = chosen(scores, self.rule)
         else:
@@ -191,15 +193,15 @@ class SparseCV(LinearEstimator):
             known = [[path[point].support] for path in self._paths]
         given = self.ridge_, options, self._grid[point]
         programs = [posed(X, target, weights, *given) for target in self._labelled(coded)]
-        # Threads share X; those of a small problem would wait for one another.
-        jobs = self.n_jobs if type(X) is np.ndarray and X.size >= LARGE else 1
         solving = partial(
             solve_program, tol=self.tol, exact=self.exact, time_limit=self.time_limit, effort=EFFORT
         )
-        found: list[Solution] = Parallel(n_jobs=jobs, prefer="threads")(
-            delayed(solving)(program, known=some)
+        work = [
+            partial(solving, program, known=some)
             for program, some in zip(programs, known, strict=True)
-        )
+        ]
+        # Classes take about as long as the choice.
+        found = (Workers(1) if stays(X) else workers).through(work, clock() - began)
         # Processes, if there are any, give the solutions back without their data.
         found = [replace(one, program=own) for one, own in zip(found, programs, strict=True)]
         if self._paths is not None:
@@ -218,6 +220,7 @@ class SparseCV(LinearEstimator):
         folds: Iterable[Split],
         ridges: list[Any],
         options: dict[str, Any],
+        workers: Workers,
     ) -> Vector:
         """The scores on the test rows of models on the training rows: ridges, grid, folds.
 
@@ -234,7 +237,7 @@ class SparseCV(LinearEstimator):
         with suppress(Unsettled):
             if steps_with(ruled, X, options):
                 trains = [train for train, _ in splits]
-                models = step_models(ruled, X, weights, trains, *given, self.n_jobs)
+                models = step_models(ruled, X, weights, trains, *given, workers)
                 tested = zip(splits, models, strict=True)
                 found = [scored(*judge, test, fold, options) for (_, test), fold in tested]
         if not found:

@@ -1,29 +1,30 @@
 """Folds of a small dense table, all ridges and sizes of them in step (`models.Lockstep`).
 
 A fold is the table with shares of its rows: 0 for those left out. Columns are in units of all rows,
-so that a ridge on columns standardized in the fold is that ridge times their variance there. With
-several jobs, each thread goes up with some of the folds and ridges; the columns are one array.
+so that a ridge on columns standardized in the fold is that ridge times their variance there.
+
+With several jobs all go up here until it is known that the rest takes long enough, and there are
+processes for it (`Workers`). Each of them then goes on with some of the folds and ridges. What they
+find does not depend on when that happens, but for rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.models import Alike, State, in_step, tell
+from sparsebounds.estimators._workers import Workers, clock
+from sparsebounds.models import Alike, State, climbed, in_step, tell
 from sparsebounds.program import Program
 
 LARGEST = 1 << 22
 """Numbers of a table that are not too many to be copied, and of the arrays made of it."""
-
-WORTH = 10_000
-"""Numbers that an operation has per thread: with fewer, threads wait for one another."""
 
 
 def steps_with(program: Program, X: Any, options: dict[str, Any]) -> bool:
@@ -34,13 +35,13 @@ def steps_with(program: Program, X: Any, options: dict[str, Any]) -> bool:
     return dense and plain and told and bool(np.isfinite(program.loss.smoothness))
 
 
-def parts_of(alike: Alike, n_jobs: int | None) -> tuple[int, list[Index]]:
-    """(threads, problems): as many parts as there are threads, or memory asks for."""
+def parts_of(alike: Alike, workers: int) -> list[Index]:
+    """The problems, in parts where memory asks for it: then as many as all workers can share."""
     count, (m, n) = len(alike.p), alike.columns.shape
-    long, size = (m, max(n, m**2)) if alike.by_gram else (n, m + 100 * n)
-    threads = max(1, min(effective_n_jobs(n_jobs), count * long // WORTH))
-    parts = max(threads, -(-count * size // LARGEST))
-    return threads, np.array_split(np.arange(count), min(parts, count))
+    size = max(n, m**2) if alike.by_gram else m + 100 * n
+    parts = -(-count * size // LARGEST)
+    parts += -parts % workers * (parts > 1)
+    return np.array_split(np.arange(count), min(parts, count))
 
 
 def step_models(
@@ -51,7 +52,7 @@ def step_models(
     coded: Sequence[Vector],
     ridges: Sequence[float],
     options: dict[str, Any],
-    n_jobs: int | None = None,
+    workers: Workers,
 ) -> list[list[list[Any]]]:
     """(coef, intercept) of each problem, by folds, ridges and along the grid; in the user's units.
 
@@ -90,13 +91,11 @@ def step_models(
     )
     grid = options["ks"]
     most = min(grid[-1], int(np.count_nonzero(program.free)))
-    threads, parts = parts_of(alike, n_jobs)
-    work = (delayed(climbed)(alike.at(some), grid, most, options) for some in parts)
-    done = Parallel(n_jobs=threads, prefer="threads")(work)
+    done = climbs(alike, most, options, workers)
     found: list[list[list[Any]]] = [[[] for _ in ridges] for _ in trains]
     for k in grid:
         coef, shift = np.zeros((len(fold), len(spread))), np.zeros(len(fold))
-        for some, states in zip(parts, done, strict=True):
+        for some, states in done:
             if min(k, most) >= len(states):
                 return found
             state = states[min(k, most)]
@@ -109,13 +108,70 @@ def step_models(
     return found
 
 
-def climbed(alike: Alike, grid: list[int], most: int, options: dict[str, Any]) -> list[State]:
-    """Models of all sizes; the time limit is that of each problem."""
-    limit, watch, count = options["time_limit"], options["watch"], len(alike.p)
-    late = Deadline.of(None if limit is None else limit * count).late
+class Way:
+    """How far some of the problems have come, and whether others go on with them.
 
-    def told(size: int) -> None:
-        if watch is not None:
-            tell(lambda done, total: watch(done, total, count), grid, most, size)
+    Behind them so many parts of their size wait.
+    """
 
-    return in_step(alike).climb(most, told, late)
+    def __init__(
+        self, count: int, behind: int, most: int, options: dict[str, Any], workers: Workers
+    ) -> None:
+        self.count, self.behind, self.most, self.workers = count, behind, most, workers
+        self.grid, self.watch = options["ks"], options["watch"]
+        limit = options["time_limit"]
+        self.deadline = Deadline.of(None if limit is None else limit * count)
+        self.times = [clock()]
+        self.handed = False
+
+    def told(self, size: int) -> None:
+        """A size is done."""
+        self.times.append(clock())
+        if (watch := self.watch) is not None:
+            tell(lambda done, total: watch(done, total, self.count), self.grid, self.most, size)
+
+    def over(self) -> bool:
+        """Whether the time is up, or the rest is for others: each size takes longer than the last.
+
+        What was done before the first size they do again.
+        """
+        began, start, *later = self.times
+        if later and not self.deadline.late():
+            now, size = later[-1], len(later)
+            left = (now - self.times[-2]) * (self.most - size)
+            again = self.behind * (now - began + left) - (start - began)
+            self.handed = self.workers.take(left + again)
+        return self.handed or self.deadline.late()
+
+    def shared(
+        self, alike: Alike, parts: Sequence[Index], begun: list[State]
+    ) -> list[tuple[Index, list[State]]]:
+        """The rest: of the first part from the sizes that are done, of the others from none."""
+        own = self.deadline.end - clock() if self.deadline.limited else None
+        limit = None if own is None else self.deadline.end - self.deadline.started
+        each = -(-self.workers.count // len(parts))
+        pieces, work = [], []
+        for i, part in enumerate(parts):
+            for at in np.array_split(np.arange(len(part)), min(each, len(part))):
+                states = [replace(state.at(at), which=np.arange(len(at))) for state in begun]
+                whole = limit if i else own
+                share = None if whole is None else whole * len(at) / len(part)
+                pieces.append(part[at])
+                given = alike.at(part[at]), self.most, None if i else states, share
+                work.append(partial(climbed, *given))
+        return list(zip(pieces, self.workers.run(work), strict=True))
+
+
+def climbs(
+    alike: Alike, most: int, options: dict[str, Any], workers: Workers
+) -> list[tuple[Index, list[State]]]:
+    """Models of all sizes, for some of the problems each; the time limit is one per problem."""
+    done: list[tuple[Index, list[State]]] = []
+    parts = parts_of(alike, workers.count)
+    for i, some in enumerate(parts):
+        way = Way(len(some), len(parts) - i - 1, most, options, workers)
+        states = in_step(alike.at(some)).climb(most, way.told, way.over)
+        if way.handed:
+            return done + way.shared(alike, parts[i:], states)
+        done.append((some, states))
+    return done

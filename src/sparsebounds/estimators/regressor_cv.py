@@ -41,8 +41,8 @@ class SparseRegressorCV(RegressorPredictions, SparseCV):
     cv, scoring : as in scikit-learn
         Folds or a splitter, a scorer (default: R^2).
     n_jobs : int, optional
-        Threads, or for what does not go up in step processes; -1: one per core. Work that is too
-        short to gain by them is done by one.
+        Processes that share the folds, ridges and classes; -1: one per core. Work that is too short
+        to gain by them is done by one. The fit on all rows is shared by classes alone.
 
     Attributes
     ----------

@@ -169,9 +169,12 @@ def _at_level(
     if other is not None and level < other.region.level and np.isin(kept, other.kept).all():
         # On a smaller region the loss has more curvature.
         near = other.diagonal[np.searchsorted(other.kept, kept)] + lent
-    region = region_at(part, dual_point_at(part, t), w, b, level, bend)
-    curvature = None if region is None else region.curvature(part, t, claim=True)
-    if region is None or curvature is None:
+    point = dual_point_at(part, t)
+    region = region_at(part, point, w, b, level, bend)
+    if region is None:
+        return None
+    curvature = region.curvature(part, t, claim=True, point=point)
+    if curvature is None:
         return None
     first = minorant_at(curvature, -lent)
     if first is None:

@@ -44,6 +44,10 @@ MARGIN = 0.99
 STEADY = 0.2
 """The part of the gap that a search must close in its first quarter, to go on."""
 
+GROUPED, AHEAD = 0.5, 0.05
+"""With groups: the part of EFFORT that a search may take, of which it has earned as large a share
+as it has closed of the root's gap, and this much more to begin with."""
+
 SAMPLE = 256
 """Nodes that are enough to tell how long it takes to prove one."""
 
@@ -191,11 +195,13 @@ class ExactSearch:
     def spent(self, budget: float) -> bool:
         """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.
 
-        Supports of groups that are tried count as the nodes that would have taken as long.
+        With groups: whether a larger share of it is used up than the search has earned. Supports
+        that are tried count as the nodes that would have taken as long.
         """
         search, taken = self.search, float(self.search.nodes)
         if not search.program.groups.single:
             taken += search.bounder.trying / self._node
+            return taken >= budget * min(AHEAD + search.outlook.closed, 1.0)
         stuck = search.gap > (1.0 - STEADY) * search.root_gap
         return taken >= budget or (taken >= 0.25 * budget and stuck)
 
@@ -206,15 +212,18 @@ class ExactSearch:
         """
         if exact is True:
             return math.inf
-        return max(1.0, effort * EFFORT // self._node)
+        share = 1.0 if self.search.program.groups.single else GROUPED
+        return max(1.0, share * effort * EFFORT // self._node)
 
     @property
     def _node(self) -> float:
         """Operations that a node takes, about."""
         program = self.search.program
+        m, squared = float(program.m), program.loss.name == "squared"
         # Some steps of Newton's method, on a Gram matrix or on all rows.
-        rows = 0.0 if program.loss.name == "squared" else 20.0 * program.n
-        return 1e6 + (10.0 * program.m + rows) * program.m
+        if not program.groups.single:
+            return 1e6 + 20.0 * (m if squared else program.n) * m
+        return 1e6 + (10.0 * m + (0.0 if squared else 20.0 * program.n)) * m
 
     @property
     def open(self) -> int:

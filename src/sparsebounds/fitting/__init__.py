@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sparsebounds.fitting.drafts import Draft, draftable, drafted, fitted, padded
+from sparsebounds.fitting.drafts import Drafted as Drafted
+from sparsebounds.fitting.drafts import bends as bends
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,
@@ -14,6 +16,8 @@ from sparsebounds.fitting.refit import (
     refit,
     without_budget,
 )
+from sparsebounds.fitting.stream import Bends as Bends
+from sparsebounds.fitting.stream import streamed as streamed
 
 __all__ = [
     "Draft",

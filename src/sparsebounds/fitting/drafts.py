@@ -15,8 +15,10 @@ that are separable under a tiny ridge) is left to `refit` as well.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -38,6 +40,9 @@ NOISE = 4e-16
 
 ENTRIES = 1 << 21
 """Numbers of columns that are gathered at a time."""
+
+
+NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -118,18 +123,139 @@ def padded(supports: Sequence[Index], size: int) -> tuple[Index, Mask]:
     return places, real
 
 
-class _Batch:
+def bends(F: MeanLoss, z: Vector) -> Vector:
+    """B at predictions z, positive where the loss is flat."""
+    found: Vector = np.maximum(F.curvature(z), least_bend(F.loss) * F.p)
+    return found
+
+
+class Sums(NamedTuple):
+    """What a step is made of, one row per support; the last three where there is an intercept."""
+
+    H: Vector
+    """A B A^T."""
+
+    g: Vector
+    """A a."""
+
+    c: Vector = NONE
+    """A B 1."""
+
+    mass: Vector = NONE
+    """The sum of B."""
+
+    slope: Vector = NONE
+    """That of a."""
+
+
+class Steps(ABC):
     """Newton's method on many supports at once; those that are done are taken out."""
+
+    settled: ClassVar[float] = SETTLED
+    hope: ClassVar[float] = HOPE
+
+    def __init__(self, intercept: bool, ridges: Vector, w: Vector, b: Vector) -> None:
+        self.intercept, self.ridges = intercept, ridges
+        self.w, self.b = w[:, : ridges.shape[1]].copy(), b.copy()
+        self.kept, self.value = self.at(np.arange(len(ridges)), self.w, self.b)
+
+    @abstractmethod
+    def at(self, some: Index, w: Vector, b: Vector) -> tuple[Vector, Vector]:
+        """(what `sums` are made of, objectives) of some of the supports, one row each."""
+
+    @abstractmethod
+    def sums(self, some: Index) -> Sums:
+        """Those of some of the supports, where they are."""
+
+    def steps(self, some: Index) -> tuple[Vector, Vector, Vector]:
+        """Newton's steps in w and b, and the decrements."""
+        w, ridges = self.w[some], self.ridges[some]
+        H, g, c, mass, slope = self.sums(some)
+        g += ridges * w
+        if self.intercept:
+            H -= (c / mass[:, None])[:, :, None] * c[:, None, :]
+            g -= c * (slope / mass)[:, None]
+        diagonal = np.einsum("ijj->ij", H)
+        diagonal += ridges
+        unit = 1.0 / np.sqrt(diagonal)
+        H *= unit[:, :, None]
+        H *= unit[:, None, :]
+        try:
+            step = -unit * np.linalg.solve(H, (unit * g)[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            step = np.full(w.shape, np.nan)
+        rise = np.zeros(len(some))
+        decrement = -np.einsum("ij,ij->i", g, step)
+        if self.intercept:
+            rise = -(slope + np.einsum("ij,ij->i", c, step)) / mass
+            decrement += slope**2 / mass
+        return step, rise, decrement
+
+    def run(self, limit: Vector) -> Drafted:
+        left = np.flatnonzero(np.isfinite(self.value))
+        result = np.full(len(self.value), np.nan)
+        for _ in range(STEPS):
+            if not len(left):
+                break
+            step, rise, decrement = self.steps(left)
+            value = self.value[left]
+            limit = self.limits(limit)
+            hopeless = value - self.hope * decrement > limit[left]
+            result[left[hopeless]] = np.inf
+            fine = np.isfinite(decrement) & ~hopeless
+            left, step, rise = left[fine], step[fine], rise[fine]
+            value, decrement = value[fine], decrement[fine]
+            near = decrement <= self.settled * np.abs(value)
+            moved = self.ended(left, step, rise, np.where(near, decrement, np.nan))
+            rest = np.flatnonzero(~moved)
+            most = value[rest] + NOISE * np.abs(value[rest])
+            moved[rest] = self.move(left[rest], step[rest], rise[rest], most)
+            done = near & (moved | (decrement <= NOISE * np.abs(value)))
+            result[left[done]] = self.value[left[done]]
+            left = left[~done & moved]
+        return Drafted(self.w, self.b, result)
+
+    def limits(self, limit: Vector) -> Vector:
+        """What objectives are to come below, from what they were to at first."""
+        return limit
+
+    def ended(self, left: Index, step: Vector, rise: Vector, last: Vector) -> Mask:
+        """Which steps were taken that need no look at where they lead.
+
+        `last` has the decrements of last steps, NaN for others.
+        """
+        return np.zeros(len(left), dtype=bool)
+
+    def move(self, left: Index, step: Vector, rise: Vector, most: Vector) -> Mask:
+        """Take the steps, halved while objectives exceed `most`; which ones were taken."""
+        taken, length = np.zeros(len(left), dtype=bool), 1.0
+        for _ in range(HALVINGS):
+            still = np.flatnonzero(~taken)
+            if not len(still):
+                break
+            some = left[still]
+            w = self.w[some] + length * step[still]
+            b = self.b[some] + length * rise[still]
+            kept, value = self.at(some, w, b)
+            good = value <= most[still]
+            chosen = some[good]
+            self.w[chosen], self.b[chosen] = w[good], b[good]
+            self.kept[chosen], self.value[chosen] = kept[good], value[good]
+            taken[still[good]] = True
+            length *= 0.5
+        return taken
+
+
+class _Batch(Steps):
+    """On columns at hand: what is kept are predictions."""
 
     def __init__(
         self, F: MeanLoss, intercept: bool, A: Vector, ridges: Vector, w: Vector, b: Vector
     ) -> None:
-        self.F, self.intercept, self.A, self.ridges = F, intercept, A, ridges
-        self.w, self.b = w[:, : A.shape[1]].copy(), b.copy()
-        self.z, self.value = self.at(np.arange(len(A)), self.w, self.b)
+        self.F, self.A = F, A
+        super().__init__(intercept, ridges, w, b)
 
     def at(self, some: Index, w: Vector, b: Vector) -> tuple[Vector, Vector]:
-        """(predictions, objectives) of some of the supports."""
         z = (w[:, None, :] @ self._taken(some))[:, 0] + b[:, None]
         ridge = 0.5 * np.einsum("ij,ij,ij->i", self.ridges[some], w, w)
         return z, self._loss(some).values(z) + ridge
@@ -143,70 +269,12 @@ class _Batch:
         """The columns of some supports."""
         return self.A if len(some) == len(self.A) else self.A[some]
 
-    def steps(self, some: Index) -> tuple[Vector, Vector, Vector]:
-        """Newton's steps in w and b, and the decrements."""
-        F, A, w = self._loss(some), self._taken(some), self.w[some]
-        z = self.z[some]
-        a, bend = F.gradient(z), np.maximum(F.curvature(z), least_bend(F.loss) * F.p)
+    def sums(self, some: Index) -> Sums:
+        F, A, z = self._loss(some), self._taken(some), self.kept[some]
+        a, bend = F.gradient(z), bends(F, z)
         scaled = A * bend[:, None, :]
         H = scaled @ A.transpose(0, 2, 1)
-        g = (A @ a[:, :, None])[:, :, 0] + self.ridges[some] * w
-        mass, slope, c = bend.sum(axis=1), np.zeros(len(some)), None
-        if self.intercept:
-            c, slope = (A @ bend[:, :, None])[:, :, 0], a.sum(axis=1)
-            H -= (c / mass[:, None])[:, :, None] * c[:, None, :]
-            g -= c * (slope / mass)[:, None]
-        diagonal = np.einsum("ijj->ij", H)
-        diagonal += self.ridges[some]
-        unit = 1.0 / np.sqrt(diagonal)
-        H *= unit[:, :, None]
-        H *= unit[:, None, :]
-        try:
-            step = -unit * np.linalg.solve(H, (unit * g)[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            step = np.full(w.shape, np.nan)
-        rise = np.zeros(len(some))
-        decrement = -np.einsum("ij,ij->i", g, step)
-        if c is not None:
-            rise = -(slope + np.einsum("ij,ij->i", c, step)) / mass
-            decrement += slope**2 / mass
-        return step, rise, decrement
-
-    def run(self, limit: Vector) -> Drafted:
-        left = np.flatnonzero(np.isfinite(self.value))
-        result = np.full(len(self.value), np.nan)
-        for _ in range(STEPS):
-            if not len(left):
-                break
-            step, rise, decrement = self.steps(left)
-            value = self.value[left]
-            hopeless = value - HOPE * decrement > limit[left]
-            result[left[hopeless]] = np.inf
-            fine = np.isfinite(decrement) & ~hopeless
-            left, step, rise = left[fine], step[fine], rise[fine]
-            value, decrement = value[fine], decrement[fine]
-            near = decrement <= SETTLED * np.abs(value)
-            moved = self.move(left, step, rise, value + NOISE * np.abs(value))
-            done = near & (moved | (decrement <= NOISE * np.abs(value)))
-            result[left[done]] = self.value[left[done]]
-            left = left[~done & moved]
-        return Drafted(self.w, self.b, result)
-
-    def move(self, left: Index, step: Vector, rise: Vector, most: Vector) -> Mask:
-        """Take the steps, halved while objectives exceed `most`; which ones were taken."""
-        taken, length = np.zeros(len(left), dtype=bool), 1.0
-        for _ in range(HALVINGS):
-            still = np.flatnonzero(~taken)
-            if not len(still):
-                break
-            some = left[still]
-            w = self.w[some] + length * step[still]
-            b = self.b[some] + length * rise[still]
-            z, value = self.at(some, w, b)
-            good = value <= most[still]
-            chosen = some[good]
-            self.w[chosen], self.b[chosen] = w[good], b[good]
-            self.z[chosen], self.value[chosen] = z[good], value[good]
-            taken[still[good]] = True
-            length *= 0.5
-        return taken
+        g = (A @ a[:, :, None])[:, :, 0]
+        if not self.intercept:
+            return Sums(H, g)
+        return Sums(H, g, (A @ bend[:, :, None])[:, :, 0], bend.sum(axis=1), a.sum(axis=1))

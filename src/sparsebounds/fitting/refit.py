@@ -21,7 +21,14 @@ from sparsebounds.bounds import objective_up
 from sparsebounds.fitting.local import default_starts, descent
 from sparsebounds.penalties import KRidge
 from sparsebounds.program import Program
-from sparsebounds.relaxation import compressed, intercept_at, newton, smooth_part, solve_ball
+from sparsebounds.relaxation import (
+    compressed,
+    intercept_at,
+    newton,
+    smooth_part,
+    solve_ball,
+    working_part,
+)
 
 ACCURACY = 1e-14
 """Gap of a refit, relative to the size of the objective's terms."""
@@ -68,12 +75,19 @@ def refit(
         return on_all_rows(program, refit(small, support, near=near))
     every = np.concatenate((support, program.problem.always)).astype(np.int64)
     whole = program.groups.whole(np.unique(every))
-    if columns is None or len(whole) > len(support):
-        support, columns = whole, program.matrix.columns(whole)
-    if not program.loss.convex:
+    tall = columns is None and program.matrix.tall and program.loss.convex
+    if not tall and (columns is None or len(whole) > len(support)):
+        columns = program.matrix.columns(whole)
+    support = whole
+    if columns is None:
+        # They are not copied.
+        smooth = working_part(program)
+        smooth.read(program.matrix, support)
+    elif program.loss.convex:
+        smooth = smooth_part(program)
+        smooth.add(columns)
+    else:
         return local_refit(program, support, columns)
-    smooth = smooth_part(program)
-    smooth.add(columns)
     size = len(support)
 
     own = 1.0 if program.ball is not None else program.ridges[support]
@@ -111,9 +125,13 @@ def on_all_rows(program: Program, model: Model) -> Model:
     """A model of the small program in the place of a tall one, as a model of that."""
     w, b = model.w, intercept_at(program, model.w)
     if program.ball is None:
-        # To the user's units and back: then `as_returned` has nothing to change.
-        w, b = program.to_program(*program.to_user(w, b))
+        w, b = _in_units(program, w, b)
     return replace(model, w=w, b=b, value=objective_up(program, w, b))
+
+
+def _in_units(program: Program, w: Vector, b: float) -> tuple[Vector, float]:
+    """To the user's units and back: then `as_returned` has nothing to change."""
+    return program.to_program(*program.to_user(w, b))
 
 
 def local_refit(
@@ -127,12 +145,21 @@ def local_refit(
 
 
 def _model(
-    program: Program, support: Index, columns: Vector, nonzeros: Vector, b: float, eta: float
+    program: Program,
+    support: Index,
+    columns: Vector | None,
+    nonzeros: Vector,
+    b: float,
+    eta: float,
 ) -> Model:
     w = np.zeros(program.m)
     w[support] = nonzeros
     w = inside_ball(program, w)
-    value = objective_up(program, w, b, columns[:, w[support] != 0.0])
+    if columns is not None:
+        columns = columns[:, w[support] != 0.0]
+    elif program.ball is None:
+        w, b = _in_units(program, w, b)
+    value = objective_up(program, w, b, columns)
     return Model(value, w, b, eta)
 
 

@@ -14,6 +14,9 @@ import numpy as np
 from sparsebounds._support.array import Array, Index, namespace
 from sparsebounds.losses.base import Loss
 
+BLOCK = 1 << 14
+"""Rows whose terms are summed at a time: vectors of so many stay in the cache."""
+
 
 @dataclass(frozen=True)
 class MeanLoss:
@@ -59,6 +62,11 @@ class MeanLoss:
         """The terms of some rows of y and p, which have one per row of z."""
         return MeanLoss(self.loss, self.y[some], self.p[some], self.offset)
 
+    def within(self, rows: slice) -> MeanLoss:
+        """The terms of some rows of the data."""
+        offset = None if self.offset is None else self.offset[rows]
+        return MeanLoss(self.loss, self.y[rows], self.p[rows], offset)
+
     def gradient(self, z: Array) -> Array:
         """a = F'(z), a point of dom F*."""
         return self.p * self.loss.gradient(self.y, self._shifted(z))
@@ -66,6 +74,15 @@ class MeanLoss:
     def curvature(self, z: Array) -> Array:
         """The diagonal of F''(z)."""
         return self.p * self.loss.curvature(self.y, self._shifted(z))
+
+    def sums(self, z: Array) -> tuple[Array, Array]:
+        """The sums of F'(z) and of the diagonal of F''(z) for every row of z, block by block."""
+        xp, n, slope, bend = namespace(z), len(self.y), 0.0, 0.0
+        for rows in (slice(i, i + BLOCK) for i in range(0, n, BLOCK)):
+            F, here = self.within(rows), z[:, rows]
+            slope = slope + xp.sum(F.gradient(here), axis=1)
+            bend = bend + xp.sum(F.curvature(here), axis=1)
+        return slope, bend
 
     def conjugate(self, a: Array) -> float:
         """F*(a) for a in dom F*."""
@@ -91,6 +108,11 @@ class MeanLoss:
         if not self.loss.convex:
             return best_local_constant(self)
         xp = namespace(self.y)
+        if self.loss.two_class and self.offset is None and len(self.y) > 2:
+            # Rows of one class are alike.
+            shares = xp.stack([xp.sum(xp.where(self.y == y, self.p, 0.0)) for y in (-1.0, 1.0)])
+            both = xp.asarray([-1.0, 1.0], dtype=self.y.dtype)
+            return MeanLoss(self.loss, both, shares).best_constant()
         lo, hi, b, reach = -math.inf, math.inf, 0.0, 64.0
         for iteration in range(400):
             z = xp.full_like(self.y, b)

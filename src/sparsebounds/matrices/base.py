@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -173,6 +173,11 @@ class Matrix(ABC):
         yield slice(0, self.shape[0]), self.columns(index)
 
     @property
+    def unscaled(self) -> tuple[Matrix, Vector]:
+        """(A, s) of columns A_j / s_j that are these, A no dearer to read: for products."""
+        return self, np.ones(self.shape[1])
+
+    @property
     def signature(self) -> Bits:
         """The checksums that a fingerprint holds: one pass."""
         n, m = self.shape
@@ -238,6 +243,20 @@ class Matrix(ABC):
                 rest *= np.sqrt(weights[rows])[:, None]
             gram += rest.T @ rest
         return (gram * weights[0] if equal else gram), sums[0], sums[1]
+
+    def normal(self, weights: Vector, vector: Vector) -> tuple[Vector, Vector, Vector]:
+        """X^T W X, X^T W 1 and X^T W vector, W = diag(weights), for a matrix of few columns."""
+        if self.tall:
+            return self.comoments(weights, np.zeros(self.shape[1]), vector)
+        return self.gram(weights), self.scores(weights), self.scores(weights * vector)
+
+    def swept(self, w: Vector, slopes: Callable[[slice, Vector], Vector]) -> tuple[Vector, Vector]:
+        """X w, and X^T a with a = slopes(rows, X w there), block by block: one pass."""
+        image, scores = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        for rows, block in self.row_blocks(np.arange(self.shape[1])):
+            np.matmul(block, w, out=image[rows])
+            scores += slopes(rows, image[rows]) @ block
+        return image, scores
 
     def project(self, basis: Vector) -> Vector:
         """basis^T X, for a basis of n rows: one pass, block by block."""

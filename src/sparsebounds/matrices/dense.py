@@ -61,6 +61,9 @@ class DenseMatrix(Matrix):
         self.shape = (array.shape[0], array.shape[1])
         self.passes = 0.0
         self.tall = array.size >= MANY and array.shape[0] >= STEEP * array.shape[1]
+        self._known: tuple[Vector, Vector, Vector] | None = None
+        """The last weights of a tall one, and the moments under them: several ask for the same."""
+
         self._by_rows = array.strides[0] >= array.strides[1]
         self._blas = array.dtype == np.float64 and (
             array.flags.c_contiguous or array.flags.f_contiguous
@@ -135,12 +138,18 @@ class DenseMatrix(Matrix):
         return DenseMatrix(self.array - self.scores(shares))
 
     def part(self, index: Index) -> Matrix:
+        if self.tall and np.array_equal(index, np.arange(self.shape[1])):
+            return self
         if self.tall and len(index) * HELD > self.shape[1]:
             return ChosenColumns(self, index)
         self.passes += len(index) / max(1, self.shape[1])
-        return DenseMatrix(np.asfortranarray(self.array[:, index]))
+        part = DenseMatrix(np.asfortranarray(self.array[:, index]))
+        part.tall = self.tall
+        return part
 
     def moments(self, weights: Vector) -> tuple[Vector, Vector]:
+        if self._known is not None and self._known[0] is weights:
+            return self._known[1].copy(), self._known[2].copy()
         mean = self.scores(weights)
 
         def squares(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
@@ -151,7 +160,10 @@ class DenseMatrix(Matrix):
                 out[to] += mine[at] @ np.square(rest, out=rest)
             return out
 
-        return mean, self._summed(squares)
+        spread = self._summed(squares)
+        if self.tall:
+            self._known = weights, mean.copy(), spread.copy()
+        return mean, spread
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:
         def sums(part: DenseMatrix, mine: slice, _: slice) -> Bits:

@@ -6,7 +6,7 @@ Scores: (x_j.a - center_j sum(a)) / scale_j.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -127,13 +127,20 @@ class StandardizedMatrix(Matrix):
 
     def row_blocks(self, index: Index) -> Iterator[tuple[slice, Vector]]:
         center, scale, scratch = self.center[index], self.scale[index], Scratch()
+        even = bool(np.all(scale == 1.0))
         for rows, block in self.base.row_blocks(index):
             entries = np.subtract(block, center, out=scratch.like(block))
-            entries /= scale
+            if not even:
+                entries /= scale
             yield rows, entries
 
     def part(self, index: Index) -> StandardizedMatrix:
         return StandardizedMatrix(self.base.part(index), self.center[index], self.scale[index])
+
+    @property
+    def unscaled(self) -> tuple[Matrix, Vector]:
+        ones = np.ones(len(self.scale))
+        return StandardizedMatrix(self.base, self.center, ones), self.scale
 
     def expect(self, strength: Vector) -> None:
         self.base.expect(strength)
@@ -166,6 +173,22 @@ class StandardizedMatrix(Matrix):
             products = self.base.comoments(weights, self.center, weights)[0]
         scaled: Vector = products / self.scale / self.scale[:, None]
         return scaled
+
+    def comoments(
+        self, weights: Vector, shift: Vector, vector: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        center = self.center + self.scale * shift
+        gram, sums, right = self.base.comoments(weights, center, vector)
+        return gram / self.scale / self.scale[:, None], sums / self.scale, right / self.scale
+
+    def swept(self, w: Vector, slopes: Callable[[slice, Vector], Vector]) -> tuple[Vector, Vector]:
+        image, scores = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        scaled, scratch = w / self.scale, Scratch()
+        for rows, block in self.base.row_blocks(np.arange(self.shape[1])):
+            rest = np.subtract(block, self.center, out=scratch.like(block))
+            np.matmul(rest, scaled, out=image[rows])
+            scores += slopes(rows, image[rows]) @ rest
+        return image, scores / self.scale
 
     def centred(self, shares: Vector) -> Matrix:
         if not (self.sparse or self.tall):

@@ -11,6 +11,7 @@ from sparsebounds.models.lockstep import State as State
 from sparsebounds.models.lockstep import Unsettled as Unsettled
 from sparsebounds.models.pool import Pool
 from sparsebounds.models.search import Search, candidate_supports
+from sparsebounds.models.step_losses import climbed as climbed
 from sparsebounds.models.step_losses import in_step as in_step
 
 __all__ = ["Ladder", "Model", "Pool", "Search", "as_returned", "candidate_supports", "refit"]

@@ -34,6 +34,7 @@ from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.linear import positive_inverse
 from sparsebounds.fitting import padded
 from sparsebounds.models.blocks import Blocks, group_moves
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.models.moves import Move, first
 from sparsebounds.models.slabs import Slabs
 from sparsebounds.penalties import SINGLE, Groups
@@ -55,7 +56,7 @@ LOST = 1e4
 class Quadratic:
     """q on a pool of features: H, l, the ridge and the prices."""
 
-    hessian: Vector
+    hessian: Vector | Hessian
     linear: Vector
     ridge: Vector
     price: Vector
@@ -68,11 +69,14 @@ class Quadratic:
         An idle ball, or a ridge that rounding swallows, leaves nothing to divide by: the least
         ridge is 1e-12 of the curvature.
         """
-        curvature = np.diagonal(self.hessian) + np.fmax(self.ridge, 0.0)
+        curvature = self.hessian.diagonal() + np.fmax(self.ridge, 0.0)
         unit = 1.0 / np.sqrt(np.fmax(curvature, 1e-300))
         ridge = np.fmax(unit * self.ridge * unit, 1e-12)
-        hessian = self.hessian * unit
-        hessian *= unit[:, None]
+        if isinstance(self.hessian, Hessian):
+            hessian: Vector | Hessian = self.hessian.scaled(unit)
+        else:
+            hessian = self.hessian * unit
+            hessian *= unit[:, None]
         linear = unit * self.linear
         return replace(self, hessian=hessian, linear=linear, ridge=ridge), unit
 
@@ -109,12 +113,13 @@ class Quadratic:
     @cached_property
     def own(self) -> list[tuple[Vector, Vector]]:
         """(H_gg + R_g, R_g) of the groups of each slab."""
+        assert isinstance(self.hessian, np.ndarray)
         return self.slabs.own(self.hessian, self.ridge)
 
     @cached_property
     def curvature(self) -> Vector:
         """Of each feature, its ridge included."""
-        curvature: Vector = np.diagonal(self.hessian) + self.ridge
+        curvature: Vector = self.hessian.diagonal() + self.ridge
         return curvature
 
     @cached_property
@@ -196,26 +201,37 @@ class Around:
 
     def best_swap(self, fixed: Mask) -> Move | None:
         """The swap that helps most, ties by position; no feature has a price."""
+        cost = self.x**2 / self.spread
+        cost[fixed[self.inside]] = np.inf
+        if self.weights.size > FEW:
+            return self._best_of_few(fixed, cost)
+        if not self.weights.size:
+            return None
+        changes = self.swaps(slice(None))
+        changes += cost[:, None]
+        changes[:, self.inside] = np.inf
+        if fixed.any():
+            changes[:, fixed] = np.inf
+        i, j = divmod(first(changes.ravel(), 1)[0], changes.shape[1])
+        change = 0.5 * float(changes[i, j])
+        return Move(int(self.inside[i]), j, change) if change < np.inf else None
+
+    def _best_of_few(self, fixed: Mask, cost: Vector) -> Move | None:
+        """The same among the swaps that the two inequalities leave."""
         inside, rho, schur = self.inside, self.rho, self.schur
         enters = ~fixed
-        stays = fixed[inside]
         enters[inside] = False
-        cost = self.x**2 / self.spread
-        cost[stays] = np.inf
-        if self.weights.size > FEW:
-            place = int(cost.argmin())
-            changes = self.swaps(slice(place, place + 1))[0]
-            best = -changes[enters].min(initial=np.inf) - cost[place]
-            alone = WIDER * rho**2 / schur
-            enters &= alone >= best
-            entering = enters.nonzero()[0]
-            alone, left = alone[entering], schur[entering]
-            room = np.maximum(self.model.curvature[entering] - self._schur[entering], 0.0)
-            most = alone / left * (np.sqrt(room) + np.sqrt(room + left)) ** 2
-            entering = entering[most >= cost[place]]
-            leaving = (cost <= most.max(initial=0.0)).nonzero()[0]
-        else:
-            entering, leaving = enters.nonzero()[0], (cost < np.inf).nonzero()[0]
+        place = int(cost.argmin())
+        changes = self.swaps(slice(place, place + 1))[0]
+        best = -changes[enters].min(initial=np.inf) - cost[place]
+        alone = WIDER * rho**2 / schur
+        enters &= alone >= best
+        entering = enters.nonzero()[0]
+        alone, left = alone[entering], schur[entering]
+        room = np.maximum(self.model.curvature[entering] - self._schur[entering], 0.0)
+        most = alone / left * (np.sqrt(room) + np.sqrt(room + left)) ** 2
+        entering = entering[most >= cost[place]]
+        leaving = (cost <= most.max(initial=0.0)).nonzero()[0]
         if not len(entering) or not len(leaving):
             return None
         changes = self.swaps(leaving, entering)
@@ -237,9 +253,10 @@ class Around:
         rows[place] = 0.0
         schur = max(float(self._schur[enter]), float(model.ridge[enter]))
         reach = rows[:, enter].copy()
-        inside = model.hessian[enter, self.inside]
+        fresh = model.hessian[enter]
+        inside = fresh[self.inside]
         inside[place] = 0.0
-        row[:pool] = model.hessian[enter] - inside @ self.weights
+        row[:pool] = fresh - inside @ self.weights
         row[pool:-1] = -reach
         row[pool + place], row[-1] = 1.0, self.rho[enter]
         self.rho -= row[:pool] * (float(self.rho[enter]) / schur)

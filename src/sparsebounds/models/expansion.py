@@ -17,10 +17,11 @@ from typing import Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds.fitting import Bends, bends
 from sparsebounds.models.exchange import Quadratic
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.models.pool import Columns
 from sparsebounds.program import Program
-from sparsebounds.relaxation import least_bend
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Expansion:
     mean: Vector
     """Weighted means of the columns; the intercept is `level` less what they contribute."""
 
+    mass: float
+    """The sum of B."""
+
     level: float
     constant: float
     """The objective without features; NaN where the quadratic is not the objective."""
@@ -39,12 +43,13 @@ class Expansion:
     @classmethod
     def at(cls, program: Program, pool: Index, columns: Columns, z: Vector, eta: float) -> Self:
         """Around predictions z."""
-        bend = np.maximum(program.F.curvature(z), least_bend(program.loss) * program.F.p)
+        bend = bends(program.F, z)
         right = bend * z - program.F.gradient(z)
         hessian, linear, mean = columns.moments(bend, right)
-        level = float(right.sum()) / float(bend.sum()) if program.fit_intercept else 0.0
+        mass = float(bend.sum())
+        level = float(right.sum()) / mass if program.fit_intercept else 0.0
         ridge = program.ridges[pool] if program.ball is None else np.full(len(pool), eta)
-        return cls._of(program, pool, hessian, linear, ridge, mean, level, np.nan)
+        return cls._of(program, pool, hessian, linear, ridge, mean, mass, level, np.nan)
 
     @classmethod
     def squared(cls, program: Program, pool: Index, columns: Columns) -> Self:
@@ -55,24 +60,32 @@ class Expansion:
         target = target - level
         constant, ridge = 0.5 * float(p @ target**2), program.ridges[pool]
         hessian, linear, mean = columns.squared(target)
-        return cls._of(program, pool, hessian, linear, ridge, mean, level, constant)
+        return cls._of(program, pool, hessian, linear, ridge, mean, 1.0, level, constant)
 
     @classmethod
     def _of(
         cls,
         program: Program,
         pool: Index,
-        hessian: Vector,
+        hessian: Vector | Hessian,
         linear: Vector,
         ridge: Vector,
         mean: Vector,
+        mass: float,
         level: float,
         constant: float,
     ) -> Self:
         prices, positive = program.prices[pool], program.positive[pool]
         groups = program.groups.part(pool)
         quadratic, unit = Quadratic(hessian, linear, ridge, prices, positive, groups).in_units()
-        return cls(quadratic, unit, mean, level, constant)
+        return cls(quadratic, unit, mean, mass, level, constant)
+
+    @property
+    def bends(self) -> Bends:
+        """Its second derivatives."""
+        whole: Vector = self.quadratic.hessian[np.arange(len(self.unit))]
+        hessian = whole / self.unit / self.unit[:, None]
+        return Bends(hessian, self.mean, self.mass)
 
     @np.errstate(all="ignore")
     def least(self, supports: Sequence[Index]) -> tuple[Vector, Vector, Vector]:

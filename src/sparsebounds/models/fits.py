@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.fitting import Draft, Model, draftable, drafted, refit
+from sparsebounds.fitting import Draft, Model, draftable, refit
 from sparsebounds.models.expansion import Expansion
 from sparsebounds.models.pool import Pool, columns_of
 from sparsebounds.program import Program
@@ -35,6 +35,9 @@ class Fits:
         """Supports that were given up, and the limit that they do not reach."""
 
         alone = self._refit(self._always) if len(self._always) else self._null()
+        self.near: Model = Draft(program.null, np.zeros(program.m), program.null_intercept, np.nan)
+        """Where steps start from before there is a quadratic."""
+
         self.incumbent = self._keep(self._always, alone)
 
     def _work_on(self, pool: Index) -> None:
@@ -119,11 +122,15 @@ class Fits:
         else:
             if self._last is None:
                 w = np.zeros((len(inside), max(1, *map(len, inside), 1)))
-                b = np.full(len(inside), program.null_intercept)
+                for row, support in zip(w, supports, strict=True):
+                    row[: len(support)] = self.near.w[support]
+                b = np.full(len(inside), self.near.b)
             else:
                 w, b, _ = self._last[1].least(inside)
+            last = self._last if program.matrix.tall else None
+            near = None if last is None else last[1].bends
             ridges = program.ridges[self.pool]
-            found = drafted(program, self._columns.rows, ridges, inside, w, b, limit - prices)
+            found = self._columns.drafted(ridges, inside, w, b, limit - prices, near)
             w, b, value = found.w, found.b, found.value
         return [
             self._draft(*row) for row in zip(supports, inside, w, b, value + prices, strict=True)
@@ -146,7 +153,8 @@ class Fits:
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         """The best model of a support to all digits, from a model near it where there is one."""
         support = self._with_always(support)
-        columns = self._columns.raw(np.searchsorted(self.pool, support))
+        kept = self.program.matrix.tall and self.program.loss.convex
+        columns = None if kept else self._columns.raw(np.searchsorted(self.pool, support))
         return refit(self.program, support, columns, near)
 
     def finished(self, model: Model) -> Model:

@@ -38,20 +38,35 @@ class Improvement(Fits):
         self.grown: list[Index] = []
         """The beam's supports, best first: `known` for a neighbour."""
 
-    def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> None:
-        """Go from a support to a local optimum, or to where an earlier descent came by."""
+    def improve(self, support: Index, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Go from a support to a local optimum, or to where an earlier descent came by.
+
+        Whether it came to such a place.
+        """
         if self.exact:
             end = self._descend(self._around(self.incumbent), support, stop)
             if end is not None:
                 self.model(end)
-            return
+            return end is None
         model: Model | None = self.model(support)
         while model is not None and not stop():
             key = tuple(self.support(model).tolist())
             if key in self._local:
-                return
+                return True
             self._local.add(key)
             model = self._step(model, stop)
+        return False
+
+    def leads_back(self, support: Index, stop: Callable[[], bool]) -> bool:
+        """Whether a descent in the incumbent's quadratic ends at a local optimum known already.
+
+        The quadratic of the squared loss is the same for all: `improve` notices there itself. Among
+        groups a descent is no shorter way.
+        """
+        if self.exact or not self._local or not self.program.groups.single:
+            return False
+        end = self._descend(self._around(self.incumbent), support, stop)
+        return end is not None and self._key(end) in self._local
 
     def shrunk(self, model: Model, count: int) -> Index:
         """The support with `count` free features less: those of least loss dropped, then swaps."""

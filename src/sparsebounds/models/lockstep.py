@@ -144,20 +144,17 @@ class Lockstep(ABC):
         most: int,
         told: Callable[[int], None] = lambda size: None,
         late: Callable[[], bool] = lambda: False,
+        begun: list[State] | None = None,
     ) -> list[State]:
-        """A state of all problems for each size from 0 to `most`; fewer where the time is up.
+        """A state of all problems for each size from 0 to `most`; fewer where it gets late.
 
-        Unsettled where plain steps do not find a model.
+        `begun` are the states of the first sizes, where a climb ended early. Unsettled where plain
+        steps do not find a model.
         """
-        count, always = len(self.alike.p), self.alike.always
-        shape = (count, len(always))
-        none = State(
-            np.arange(count), np.tile(always, (count, 1)), np.zeros(shape), *np.zeros((2, count))
-        )
-        found = [self._surely(none)]
-        table = self._table(found[0])
-        told(0)
-        for size in range(1, most + 1):
+        found = begun or [self._surely(self._none())]
+        table = self._table(found[-1])
+        told(len(found) - 1)
+        for size in range(len(found), most + 1):
             if late():
                 break
             found.append(self._surely(table.grown(found[-1])))
@@ -165,6 +162,12 @@ class Lockstep(ABC):
             self._back(found, table)
             told(size)
         return found
+
+    def _none(self) -> State:
+        """Models of the features that are always in, with coefficients 0."""
+        count, always = len(self.alike.p), self.alike.always
+        start = np.zeros((count, len(always))), *np.zeros((2, count))
+        return State(np.arange(count), np.tile(always, (count, 1)), *start)
 
     def _surely(self, state: State) -> State:
         """The best models on the supports; from 0 where the state's own are too far off."""

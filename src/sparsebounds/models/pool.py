@@ -7,6 +7,7 @@ or tall stay where they are: a copy would be larger than the data, or as large.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -14,6 +15,8 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.linear import gram, product
+from sparsebounds.fitting import Bends, Drafted, drafted, streamed
+from sparsebounds.models.hessian import Hessian
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 
@@ -30,8 +33,19 @@ class Columns(Protocol):
     entries: int
     """Numbers that a product reads."""
 
-    def rows(self, places: Index) -> Vector:
-        """Some of them less their means, along the axis before the last."""
+    def drafted(
+        self,
+        ridges: Vector,
+        supports: Sequence[Index],
+        w: Vector,
+        b: Vector,
+        limit: Vector,
+        near: Bends | None,
+    ) -> Drafted:
+        """The best coefficients on supports, by plain steps from w and b (`fitting.drafted`).
+
+        `near` are second derivatives not far from there, of all of these columns.
+        """
 
     def raw(self, places: Index) -> Vector:
         """Some of the program's own, side by side."""
@@ -39,7 +53,7 @@ class Columns(Protocol):
     def image(self, w: Vector) -> Vector:
         """Their product with one number each."""
 
-    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector | Hessian, Vector, Vector]:
         """(H, l, mean): A B A^T, A right and the means under B, all less these means if there is
         an intercept."""
 
@@ -65,8 +79,17 @@ class Read:
     def _rows(self) -> Vector:
         return self._pool.centred(self._places)
 
-    def rows(self, places: Index) -> Vector:
-        return self._rows[places]
+    def drafted(
+        self,
+        ridges: Vector,
+        supports: Sequence[Index],
+        w: Vector,
+        b: Vector,
+        limit: Vector,
+        near: Bends | None,
+    ) -> Drafted:
+        rows = self._rows.__getitem__
+        return drafted(self._program, rows, ridges, supports, w, b, limit)
 
     def raw(self, places: Index) -> Vector:
         return self._pool.raw(self._places[places]).T
@@ -75,15 +98,15 @@ class Read:
         image: Vector = w @ self._rows + float(self.means @ w)
         return image
 
-    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
-        root = self._rows * np.sqrt(bend)
-        hessian, linear, mean = gram(root), self._rows @ right, np.zeros(len(root))
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector | Hessian, Vector, Vector]:
+        linear, mean, mass = self._rows @ right, np.zeros(len(self._rows)), 0.0
         if self._program.fit_intercept:
             mass = float(bend.sum())
             mean = self._rows @ bend / mass
-            hessian -= (mass * mean)[:, None] * mean
             linear -= float(right.sum()) * mean
-        return hessian, linear, mean
+        hessian = Hessian(self._rows * np.sqrt(bend), mean, mass)
+        every = np.arange(len(linear))
+        return hessian if self._program.groups.single else hessian[every], linear, mean
 
     def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
         hessian, mean = self._pool.products(self._places), self._pool.left_over(self._places)
@@ -100,7 +123,20 @@ class Kept:
         self.means = np.zeros(len(features))
         self.entries = self._matrix.entries
 
-    def rows(self, places: Index) -> Vector:
+    def drafted(
+        self,
+        ridges: Vector,
+        supports: Sequence[Index],
+        w: Vector,
+        b: Vector,
+        limit: Vector,
+        near: Bends | None,
+    ) -> Drafted:
+        if self._matrix.tall:
+            return streamed(self._program, self._matrix, ridges, supports, w, b, limit, near)
+        return drafted(self._program, self._rows, ridges, supports, w, b, limit)
+
+    def _rows(self, places: Index) -> Vector:
         some, at = np.unique(places, return_inverse=True)
         columns: Vector = self._matrix.columns(some).T
         return columns[at.reshape(np.shape(places))]
@@ -114,10 +150,21 @@ class Kept:
     def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
         if not self._program.fit_intercept:
             return self._matrix.gram(bend), self._matrix.scores(right), self.means
+        if self._matrix.tall:
+            # One pass, about means that are near: those under B differ.
+            hessian, sums, linear = self._matrix.comoments(bend, self._near, right / bend)
+            rest = sums / float(bend.sum())
+            hessian -= sums[:, None] * rest
+            return hessian, linear - float(right.sum()) * rest, self._near + rest
         shares = bend / float(bend.sum())
         # Centred before they are multiplied: a mean of 1e8 would drown what matters.
         centred, mean = self._matrix.centred(shares), self._matrix.scores(shares)
         return centred.gram(bend), centred.scores(right), mean
+
+    @cached_property
+    def _near(self) -> Vector:
+        """The means of the columns."""
+        return self._matrix.moments(self._program.F.p)[0]
 
     def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
         p = self._program.F.p

@@ -18,12 +18,12 @@ import numpy as np
 
 from sparsebounds._support.array import Index, nonzeros
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model, draftable, on_all_rows
-from sparsebounds.models.improvement import LARGE, Improvement
+from sparsebounds.fitting import Model, on_all_rows
+from sparsebounds.models.improvement import LARGE, TRIES, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
-from sparsebounds.relaxation import Relaxation, compressed
+from sparsebounds.relaxation import Relaxation, compressed, sampled
 
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
@@ -35,8 +35,10 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS = 8
-"""Perturbed supports from which the search starts again."""
+RESTARTS, SMALL, FOLLOWED = 8, 5, 4
+"""Perturbed supports from which the search starts again; a quarter of them where models of a given
+size have so few features that the half of them leads back nearly always; and times as many where
+descents in the quadratic are all that starts there."""
 
 
 class Search(Improvement):
@@ -60,6 +62,8 @@ class Search(Improvement):
         if small is not None:
             program, relaxed, columns = small, replace(relaxed, b=0.0), None
         self.relaxed, self.known = relaxed, list(known)
+        few = sampled(program)
+        self._sample = None if few is None else Search(few, relaxed, known, deadline)
         pool = np.unique(np.concatenate((pool_of(program, relaxed), *self.known)))
         super().__init__(program, pool, deadline, Pool(program) if columns is None else columns)
         self.interrupted = False
@@ -76,17 +80,40 @@ class Search(Improvement):
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
         with self._until(goal) as enough:
-            for start in self._starts(enough):
-                if enough():
-                    break
-                self.improve(start, enough)
-            large = np.count_nonzero(self.incumbent.w) > LARGE
-            # Groups are fewer than features: the beam goes through most of what is worth a try.
-            fewer = large or self.known or not self.program.groups.single
-            count = RESTARTS // 4 if fewer else RESTARTS
-            # Neighbours on a path draw differently, as they hand on what they find.
-            self.restart(count, len(self.known[0]) if self.known else 0, enough)
+            if self._sample is None:
+                self._explore(enough)
+            else:
+                self._follow(self._sample, self._sample._explore, enough)
         return self.finished(self.incumbent)
+
+    def _explore(self, stop: Callable[[], bool]) -> None:
+        """From all starts, and from perturbations of the best model."""
+        agreed = False
+        for start in self._starts(stop):
+            if agreed or stop():
+                break
+            joined = self.leads_back(start, stop) or self.improve(start, stop)
+            agreed = joined and self._last_word(start)
+        if not agreed:
+            self.restart(*self._restarts, stop)
+
+    @property
+    def _restarts(self) -> tuple[int, int]:
+        """How many perturbed supports there are, and the seed that they are drawn with."""
+        least = 0 if self.program.k is None else SMALL
+        usual = least < np.count_nonzero(self.incumbent.w) <= LARGE
+        # Groups are fewer than features: the beam goes through most of what is worth a try.
+        fewer = not usual or self.known or not self.program.groups.single
+        # Neighbours on a path draw differently, as they hand on what they find.
+        return RESTARTS // 4 if fewer else RESTARTS, len(self.known[0]) if self.known else 0
+
+    def _last_word(self, start: Index) -> bool:
+        """Whether other starts are not worth it once this one led where an earlier one had led.
+
+        So it is with groups and the best support of the beam: two ways to one model are enough.
+        """
+        alone = not self.known and not self.program.groups.single
+        return alone and bool(self.grown) and start is self.grown[0]
 
     def quick(self, goal: float = -np.inf) -> Model:
         """The best local optimum from the relaxation's largest features; ends as `run` does.
@@ -94,14 +121,63 @@ class Search(Improvement):
         In the k forms from the beam too: with a size to keep, descents are stuck more often.
         """
         with self._until(goal) as enough:
-            starts: Iterator[Index] = iter(candidate_supports(self.program, self.relaxed))
-            if self.program.k is not None:
-                starts = itertools.chain(starts, self._grown(enough))
-            for start in starts:
-                if enough():
-                    break
-                self.improve(start, enough)
+            if self._sample is None:
+                self._descents(enough)
+            else:
+                self._follow(self._sample, self._sample._descents, enough)
         return self.finished(self.incumbent)
+
+    def _descents(self, stop: Callable[[], bool]) -> None:
+        """From the relaxation's largest features, and from the beam's."""
+        starts: Iterator[Index] = iter(candidate_supports(self.program, self.relaxed))
+        if self.program.k is not None:
+            starts = itertools.chain(starts, self._grown(stop))
+        for start in starts:
+            if stop():
+                break
+            if not self.leads_back(start, stop):
+                self.improve(start, stop)
+
+    def _follow(
+        self, sample: Search, way: Callable[[Callable[[], bool]], None], stop: Callable[[], bool]
+    ) -> None:
+        """From where a search on a sample of the rows ends, by what the quadratic suggests here.
+
+        On all rows a support is dear, and in their quadratic around the best model it costs next to
+        nothing. So descents there start from whatever there is, and of their ends, and of what is
+        a move away from the best, the most promising ones are tried, in one call.
+        """
+        with sample._until(-np.inf):
+            way(self.deadline.late)
+        self.near, last = sample.incumbent, None
+        self.model(self.support(sample.incumbent))
+        if sample.interrupted:
+            raise KeyboardInterrupt
+        while self.incumbent is not last and not stop():
+            last = self.incumbent
+            self.models(self._promising(sample, stop), last.value)
+
+    def _promising(self, sample: Search, stop: Callable[[], bool]) -> list[Index]:
+        """Supports of the least values in the quadratic around the best model, all of them new."""
+        here = self.support(self.incumbent)
+        expansion = self._around(self.incumbent)
+        some = [here, *self.known, *candidate_supports(self.program, self.relaxed)]
+        some += [self.support(model) for model in sample.best(GROWN)]
+        if len(here) <= LARGE:
+            some += self.beams(expansion, self.known, stop)
+        ends = [self._descend(expansion, start, stop) for start in some]
+        count, seed = self._restarts
+        ends += self._perturbed(FOLLOWED * count, seed, stop)
+        for neighbours in self._neighbours(expansion, here):
+            ends += neighbours
+        new = {self._key(end): end for end in ends if end is not None}
+        supports = [end for key, end in new.items() if key not in self._seen]
+        value = expansion.quadratic.values([np.searchsorted(self.pool, one) for one in supports])
+        return [supports[i] for i in np.argsort(value, kind="stable")[:TRIES]]
+
+    def best(self, count: int) -> list[Model]:
+        """Models of the least objectives."""
+        return sorted(self._seen.values(), key=lambda model: model.value)[:count]
 
     @contextlib.contextmanager
     def _until(self, goal: float) -> Iterator[Callable[[], bool]]:
@@ -138,10 +214,7 @@ class Search(Improvement):
             expansion = self._around(self.incumbent)
         else:
             expansion = self._expanded(self.image(relaxed.w, relaxed.b), relaxed.eta)
-        grown = self.beams(expansion, self.known, stop)[:GROWN]
-        if not self.exact and draftable(program):
-            self.models(grown)  # in one call
-        yield from grown
+        yield from self.beams(expansion, self.known, stop)[:GROWN]
 
 
 def pool_of(program: Program, relaxed: Relaxation) -> Index:

@@ -6,12 +6,14 @@ by Newton's method on all rows.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.linear import gram
+from sparsebounds._support.threads import one_thread
 from sparsebounds.fitting import fitted
 from sparsebounds.losses import MeanLoss
 from sparsebounds.models.lockstep import Alike, Lockstep, Quadratic, State, Unsettled
@@ -151,3 +153,12 @@ class General(Lockstep):
 def in_step(alike: Alike) -> Lockstep:
     """The problems, by the kind of their loss."""
     return Squared(alike) if alike.by_gram else General(alike)
+
+
+@one_thread()
+def climbed(alike: Alike, most: int, begun: list[State] | None, limit: float | None) -> list[State]:
+    """The states of all sizes; other processes are asked for them by this name."""
+    # In shared memory arrays are of a class of their own, with slower operations, and read-only.
+    alike = replace(alike, columns=np.asarray(alike.columns))
+    own = begun and [State(*(np.array(one) for one in vars(state).values())) for state in begun]
+    return in_step(alike).climb(most, late=Deadline(limit).late, begun=own)

@@ -27,9 +27,11 @@ from sparsebounds.relaxation.row_spans import wanted as wanted
 from sparsebounds.relaxation.rows import Node as Node
 from sparsebounds.relaxation.rows import node_penalty as node_penalty
 from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
+from sparsebounds.relaxation.sample import sampled as sampled
 from sparsebounds.relaxation.smooth import GramPart as GramPart
 from sparsebounds.relaxation.smooth import least_bend as least_bend
 from sparsebounds.relaxation.sparse_part import smooth_part as smooth_part
+from sparsebounds.relaxation.sparse_part import working_part as working_part
 from sparsebounds.relaxation.workspace import Workspace
 
 __all__ = [

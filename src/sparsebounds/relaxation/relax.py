@@ -16,6 +16,7 @@ from sparsebounds.program import Program, check_program
 from sparsebounds.relaxation.compressed import carried, compressed, compressible
 from sparsebounds.relaxation.progress import Callback
 from sparsebounds.relaxation.result import Relaxation
+from sparsebounds.relaxation.sample import sampled
 from sparsebounds.relaxation.working_set import WorkingSet
 from sparsebounds.relaxation.workspace import Workspace
 
@@ -36,6 +37,9 @@ class RelaxationWarning(UserWarning):
 
 WIDE = 64
 """Columns of a tall matrix that all are multiplied with one another for one relaxation, at most."""
+
+ROUGH, SAMPLED = 1e-5, 4
+"""The relative gap that is enough on a sample of the rows, and passes that it takes, about."""
 
 
 @spoken
@@ -142,10 +146,13 @@ def relaxation_of(
         small = compressed(program) if whole else None
         if small is not None:
             return carried(program, small, tol, start, deadline, callback)
+        few, interrupted = sampled(program) if start is None else None, False
+        if few is not None and not deadline.late(scan=SAMPLED):
+            start = relaxation_of(few, max(tol, ROUGH), time_limit=deadline)
+            interrupted = start.interrupted
         run = WorkingSet(enclosed(program), tol, start, deadline, callback, workspace)
-        interrupted = False
         try:
-            message = run.loop()
+            message = "Interrupted" if interrupted else run.loop()
         except KeyboardInterrupt:
             message, interrupted = "Interrupted", True
         return run.result(message, interrupted)

@@ -352,10 +352,10 @@ class GeneralPart(Smooth):
         F, home = self._F, self._home
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for _ in range(BALANCING):
-                slope = home.fetch(home.xp.sum(F.gradient(z), axis=1))
+                slope, bend = map(home.fetch, F.sums(z))
                 if not np.any(np.abs(slope) > BALANCED):
                     break
-                step = slope / home.fetch(home.xp.sum(F.curvature(z), axis=1))
+                step = slope / bend
                 step = np.where(np.isfinite(step), np.clip(step, -2.0, 2.0), 0.0)
                 b, z = b - step, z - home.bring(step)[:, None]
         return b, z

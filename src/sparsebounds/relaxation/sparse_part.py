@@ -15,7 +15,7 @@ from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
-from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
 
 FACTORED = 4000
@@ -40,8 +40,9 @@ class SparsePart(GeneralPart):
     def read(self, matrix: Matrix, features: Index) -> None:
         self._index = np.concatenate((self._index, features))
         self._part, self.size = matrix.part(self._index), len(self._index)
-        mean, spread = matrix.part(features).moments(self._F.p)
-        self._squares = np.append(self._squares, mean**2 + spread)
+        if len(features):
+            mean, spread = matrix.part(features).moments(self._F.p)
+            self._squares = np.append(self._squares, mean**2 + spread)
 
     def part(self, index: Index) -> SparsePart:
         part = copy.copy(self)
@@ -49,13 +50,50 @@ class SparsePart(GeneralPart):
         part._squares, part.size = self._squares[index], len(index)
         return part
 
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        if not self._part.tall:
+            return super().at(w, b)
+        sums = np.zeros(2)
+
+        def slopes(rows: slice, image: Vector) -> Vector:
+            F, z = self._F.within(rows), image
+            z += b
+            a: Vector = F.gradient(z)
+            sums[:] += F.value(z), float(np.sum(a))
+            return a
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            z, gradient = self._part.swept(w, slopes)
+        slope = float(sums[1]) if self.has_intercept else 0.0
+        return SmoothPoint(w, b, float(sums[0]), gradient, slope, z)
+
+    def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
+        if not self._part.tall:
+            return super().at_many(w, b)
+        z = self._images(w)
+        z += b[:, None]
+        if self.has_intercept:
+            b, z = self._balanced(b, z)
+        value, slope, gradient = np.zeros(len(w)), np.zeros(len(w)), np.zeros(w.shape)
+        part, scale = self._part.unscaled
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, block in part.row_blocks(np.arange(self.size)):
+                F, here = self._F.within(rows), z[:, rows]
+                a = F.gradient(here)
+                value += F.values(here)
+                slope += np.sum(a, axis=1)
+                gradient += a @ block
+        slope = slope if self.has_intercept else np.zeros(len(w))
+        return SmoothPoints(w, b, value, gradient / scale, slope, z)
+
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
         bend, part = self._bend(point), self._of(active)
-        matrix, right = part.gram(bend), part.scores(bend * point.z) - point.gradient[active]
+        matrix, border, pull = part.normal(bend, point.z)
+        right = pull - point.gradient[active]
         if not self.has_intercept:
             return matrix, right
-        border, total = part.scores(bend), float(np.sum(bend))
+        total = float(np.sum(bend))
         last = float(bend @ point.z) - point.slope
         return np.block([[matrix, border[:, None]], [border, total]]), np.append(right, last)
 
@@ -98,7 +136,8 @@ class SparsePart(GeneralPart):
         return self._part.product(w)
 
     def _images(self, w: Vector) -> Array:
-        return self._part.combine(w.T).T
+        part, scale = self._part.unscaled
+        return part.combine((w / scale).T).T
 
     def _scores(self, a: Array) -> Vector:
         return self._part.scores(a)

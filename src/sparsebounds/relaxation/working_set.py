@@ -275,7 +275,7 @@ class WorkingSet:
         """X w: from the workspace where its columns are all there."""
         inside = w[self.index]
         if np.count_nonzero(inside) < len(support) or self.program.fit_intercept:
-            return np.asarray(self.program.matrix.columns(support) @ w[support])
+            return self.program.matrix.gathered(support).product(w[support])
         return self.smooth.predictions(inside, 0.0)
 
     def _gain(self, reach: Vector, strength: Vector) -> float:

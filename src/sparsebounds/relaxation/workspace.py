@@ -79,6 +79,8 @@ class Workspace:
     def add(self, program: Program, features: Index, deadline: Deadline = NEVER) -> None:
         """Read more columns."""
         if len(features):
+            # In order, all columns of a tall matrix are that matrix itself.
+            features = np.sort(features) if program.matrix.tall else features
             if not (len(self.index) or program.matrix.thin or program.matrix.tall):
                 # Room for the batches to come: growing copies what is there.
                 room = min(BATCHES * len(features), program.m, SPARE // program.n)

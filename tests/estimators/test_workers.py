@@ -1,0 +1,203 @@
+"""Processes that share a fit: they change the time, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+import sparsebounds as sb
+from sparsebounds.datasets import make_correlated
+from sparsebounds.estimators import _lockstep, _workers
+from sparsebounds.estimators._workers import Workers
+from sparsebounds.models import Unsettled
+
+SAMPLE = make_correlated(90, 15, 0.5, nonzeros=4, snr=10.0, random_state=3)
+X, Y = SAMPLE.X, SAMPLE.y
+THIRDS = np.array(["low", "middle", "high"])[np.searchsorted([-1.0, 1.0], Y)]
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """All work is long enough and waits for the processes; how much was handed over each time."""
+    monkeypatch.setattr(_workers, "LONG", -math.inf)
+    monkeypatch.setattr(_workers, "START", -math.inf)
+    monkeypatch.setattr(_workers, "KEPT", math.inf)
+    monkeypatch.setattr(_workers, "GRACE", 60.0)
+    monkeypatch.setattr(Workers, "last", 0.0)
+    counts: list[int] = []
+    run = Workers.run
+
+    def counted(self: Workers, work: Sequence[Callable[[], Any]]) -> list[Any]:
+        counts.append(len(work))
+        return run(self, work)
+
+    monkeypatch.setattr(Workers, "run", counted)
+    return counts
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch, handed: list[int]) -> list[int]:
+    """The same, but this process does it."""
+    monkeypatch.setattr(Workers, "_wake", lambda self, pool: None)
+    monkeypatch.setattr(_workers, "Parallel", lambda n_jobs: sequential)
+    return handed
+
+
+def sequential(work: Any) -> list[Any]:
+    """What joblib does, without processes."""
+    return [function(*given, **named) for function, given, named in work]
+
+
+def same(one: Any, two: Any, rtol: float) -> None:
+    """Scores but for rounding, which decides when Newton's steps end; the rest to the last bit."""
+    for name, column in one.cv_results_.items():
+        np.testing.assert_allclose(two.cv_results_[name], column, rtol=rtol, atol=1e-14)
+    assert (one.best_k_, one.ridge_) == (two.best_k_, two.ridge_)
+    for name in ("coef_", "intercept_", "lower_", "upper_"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_two_processes_find_what_one_does(handed: list[int]) -> None:
+    """Folds and ridges; at the end three classes. Solutions have their data again."""
+    for kind, y, counts, rtol in (
+        (sb.SparseRegressorCV, Y, [2], 1e-12),
+        (sb.SparseClassifierCV, THIRDS, [2, 3], 1e-9),
+    ):
+        one, two = (kind(range(5), cv=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+        same(one, two, rtol)
+        assert handed == counts
+        handed.clear()
+    assert all(solution.program is not None for solution in two.solution_)
+    assert two.path_[0].at(two.best_k_).upper == two.upper_[0]
+
+
+@pytest.mark.parametrize("jobs", [2, 50])
+@pytest.mark.parametrize("largest", [X.size, 100_000, _lockstep.LARGEST])
+def test_any_number_of_parts_and_jobs_agrees(
+    monkeypatch: pytest.MonkeyPatch, inline: list[int], jobs: int, largest: int
+) -> None:
+    one = sb.SparseClassifierCV(range(4), cv=3, exact=False).fit(X, THIRDS)
+    monkeypatch.setattr(_lockstep, "LARGEST", largest)
+    two = sb.SparseClassifierCV(range(4), cv=3, exact=False, n_jobs=jobs).fit(X, THIRDS)
+    same(one, two, 1e-9)
+    count = 3 * 3 * 3  # folds, ridges, classes
+    assert inline[0] == count if jobs == 50 or largest == X.size else 2 <= inline[0] < count
+
+
+def test_a_time_limit_is_shared_in_proportion(
+    monkeypatch: pytest.MonkeyPatch, inline: list[int]
+) -> None:
+    """Of 9 problems with 10 seconds each 5 have 50 seconds, less what they have spent."""
+    limits: list[float] = []
+    climbed = _lockstep.climbed
+
+    def noted(alike: Any, most: int, begun: Any, limit: float) -> Any:
+        limits.append(limit)
+        return climbed(alike, most, begun, limit)
+
+    monkeypatch.setattr(_lockstep, "climbed", noted)
+    given: dict[str, Any] = {"cv": 3, "time_limit": 10.0, "exact": False}
+    same(
+        sb.SparseRegressorCV(range(6), **given).fit(X, Y),
+        sb.SparseRegressorCV(range(6), n_jobs=2, **given).fit(X, Y),
+        1e-12,
+    )
+    assert len(limits) == 2
+    assert limits[0] / limits[1] == pytest.approx(5 / 4)
+    assert 80.0 < sum(limits) < 90.0
+
+
+def test_who_counts_as_a_worker() -> None:
+    assert [Workers(jobs).count for jobs in (None, 1, 2)] == [1, 1, 2]
+    with parallel_config(n_jobs=3):
+        assert Workers(None).count == 3
+    # Threads wait for one another, and a job of somebody else's has its core.
+    with parallel_config("threading", n_jobs=3):
+        assert Workers(2).count == Workers(None).count == 1
+    nested = joblib.Parallel(n_jobs=2)(joblib.delayed(count_inside)() for _ in range(2))
+    assert nested == [1, 1]
+    with pytest.raises(ValueError, match="n_jobs == 0"):
+        sb.SparseRegressorCV(range(3), n_jobs=0).fit(X, Y)
+
+
+def count_inside() -> int:
+    """How many workers there are in a job that has two of its own."""
+    return Workers(2).count
+
+
+def test_short_work_stays_here() -> None:
+    workers = Workers(2)
+    assert workers.through([os.getpid] * 3) == [os.getpid()] * 3
+    assert workers._start is None
+
+
+def test_work_stays_here_until_the_processes_are_ready(
+    monkeypatch: pytest.MonkeyPatch, inline: list[int]
+) -> None:
+    """Nobody waits for a start; what is left then is handed over."""
+    monkeypatch.setattr(Workers, "last", -math.inf)
+    starting = iter([True, True, False])
+    monkeypatch.setattr(_workers, "Thread", lambda target, args: Starting(starting))
+    workers = Workers(2)
+    assert workers.through([partial(pow, 2, i) for i in range(5)]) == [1, 2, 4, 8, 16]
+    assert inline == [3]
+
+
+class Starting:
+    """A thread that starts processes for a while."""
+
+    def __init__(self, alive: Any) -> None:
+        self.alive = alive
+
+    def start(self) -> None:
+        """Nothing."""
+
+    def join(self, timeout: float) -> None:
+        assert timeout == 0.0
+
+    def is_alive(self) -> bool:
+        return next(self.alive)
+
+
+def test_what_goes_wrong_in_a_process_is_said_here() -> None:
+    workers = Workers(2)
+    with pytest.raises(ZeroDivisionError, match="by zero"):
+        workers.run([partial(divmod, 1, 0)] * 2)
+    with pytest.raises(Unsettled):
+        workers.run([partial(unsettled)] * 2)
+    with pytest.raises(
+        RuntimeError, match=r"One of the 2 processes .* pass fewer jobs, or n_jobs=1"
+    ):
+        workers.run([partial(os._exit, 1)] * 2)
+    # The next ones are new.
+    assert workers.run([partial(abs, -1)] * 2) == [1, 1]
+
+
+def unsettled() -> None:
+    """Work that plain steps do not do."""
+    raise Unsettled
+
+
+def test_where_no_process_can_be_started_one_does_it_all(
+    monkeypatch: pytest.MonkeyPatch, handed: list[int]
+) -> None:
+    def refused(n_jobs: int) -> Any:
+        def call(work: Any) -> list[Any]:
+            raise OSError("no semaphores here")
+
+        return call
+
+    monkeypatch.setattr(_workers, "Parallel", refused)
+    one = sb.SparseRegressorCV(range(5), cv=3).fit(X, Y)
+    with pytest.warns(RuntimeWarning, match="no process could be started .no semaphores here."):
+        two = sb.SparseRegressorCV(range(5), cv=3, n_jobs=2).fit(X, Y)
+    same(one, two, 1e-12)
+    assert not handed
