@@ -24,7 +24,7 @@ from sparsebounds._support import deadline
 from sparsebounds.exact import SearchProgress
 
 ABOUT = __doc__
-SEED, NOISE, C = 94887, 0.5, 1.5
+SEED, NOISE, C = 72640, 0.5, 1.5
 SHORT, LONG, NEAR = 20.0, 60.0, 0.01
 SIZES: tuple[tuple[int, int, int | None], ...] = (
     (100, 5, None),
