@@ -13,7 +13,7 @@ from tests.truncated import candidates, tiny
 
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError
-from sparsebounds.exact import RowSearch, row_models, rows
+from sparsebounds.exact import RowSearch, row_bounding, row_models, rows
 from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import Truncated, Tukey
 from sparsebounds.solving.solve import solve_program
@@ -157,7 +157,7 @@ def test_control_c_leaves_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it comes, nodes are not lost: as they are bounded, written down, or refitted."""
     X, y = (part[:10] for part in hard())
     best, lower = candidates(sb.Program(X, y, l0=0.01, ridge=0.02, loss=HARD["loss"])).best(), []
-    struck = [(rows, "best_shares", at) for at in (2, 4)]
+    struck = [(row_bounding, "best_shares", at) for at in (2, 4)]
     struck += [(rows, "relaxed_node", 3)]
     struck += [(row_models, "local_refit", at) for at in (1, 3)]
     struck += [(rows.Record, "split", at) for at in (1, 2, 5)]

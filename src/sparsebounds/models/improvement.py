@@ -27,6 +27,9 @@ LARGE = 50
 """Supports beyond this size are not grown by the beam, and have a quarter of the restarts; with
 twice as many undecided features, primalization costs more than it finds."""
 
+FADED = 1e-6
+"""A loss below this part of that without features is next to nothing: classes are separable."""
+
 
 class Improvement(Fits):
     """Ways from a support to better ones of the same pool."""
@@ -61,9 +64,12 @@ class Improvement(Fits):
         """Whether a descent in the incumbent's quadratic ends at a local optimum known already.
 
         The quadratic of the squared loss is the same for all: `improve` notices there itself. Among
-        groups a descent is no shorter way.
+        groups a descent is no shorter way, and where the loss has faded the quadratic says nothing.
         """
         if self.exact or not self._local or not self.program.groups.single:
+            return False
+        paid = float(np.sum(self.program.prices[self.support(self.incumbent)]))
+        if self.incumbent.value - paid <= FADED * abs(self.program.null):
             return False
         end = self._descend(self._around(self.incumbent), support, stop)
         return end is not None and self._key(end) in self._local
