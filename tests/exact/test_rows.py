@@ -203,3 +203,11 @@ def test_the_search_takes_a_model_that_is_not_the_best() -> None:
     search.run()
     assert search.lower <= best <= search.model().value * (1.0 + 1e-12)
     assert search.model().value == pytest.approx(best, rel=1e-4)
+
+
+@np.errstate(all="ignore")
+def test_spans_of_a_range_that_a_better_model_rules_out() -> None:
+    """Its intercepts are beyond what the better level leaves: all that is said of it holds."""
+    program = tiny(100020)
+    solution = sb.solve(program, exact=False)
+    assert solution.lower <= candidates(program).best() <= solution.upper

@@ -59,8 +59,11 @@ class Round:
 def proved_ends(bounds: RowBounds, state: States, round_: Round, level: float) -> Vector:
     """The end of each row's residual (or of the intercept) that a round proves; infinite if none.
 
-    All models of a node with an objective of at most `level` are on its inner side.
+    All models of a node with an objective of at most `level` are on its inner side: of a node
+    without any model, every end is proved.
     """
+    if bounds.empty(state):
+        return np.where(round_.tau > 0.0, -np.inf, np.inf)
     count = len(round_.row)
     target = np.append(bounds.target, 0.0)[round_.row]
     side = np.sign(round_.tau)
