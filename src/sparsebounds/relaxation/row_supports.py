@@ -59,6 +59,10 @@ class SupportAscent:
         self.p = program.F.p[self.doubt]
         self.unit = np.sqrt(bounds.own[self.live[state[self.live] == 0]])
         self._start = start
+        self._lent: tuple[Vector, Lent] | None = None
+        self._risen: tuple[Inside, tuple[Vector, Vector]] | None = None
+        """The last of these that were asked for, with what for: each is asked for twice."""
+
         size = len(self.doubt)
         self.work = 2.0 * len(self.live) ** 2 * program.n
         self.work += 2.0 * len(self.live) * size * min(size, len(self.live))
@@ -68,13 +72,16 @@ class SupportAscent:
             # Were the intercept known, the rows could have this curvature: it need not lend more.
             x = self.start()
             most = 0.0 if x is None else float(np.max(x, initial=0.0))
-            self.eta = min(most_eta, ENOUGH * most)
+            self.eta, self._lent = min(most_eta, ENOUGH * most), None
 
     def lent(self, x: Vector) -> Lent:
         """What is lent at x."""
-        theta = np.zeros(self.bounds.program.n)
-        theta[self.doubt] = x / (1.0 + x)
-        return Lent.stored(theta, self.shares, self.eta, self.middle, sparse=True)
+        if self._lent is None or self._lent[0] is not x:
+            theta = np.zeros(self.bounds.program.n)
+            theta[self.doubt] = x / (1.0 + x)
+            lent = Lent.stored(theta, self.shares, self.eta, self.middle, sparse=True)
+            self._lent = x, lent
+        return self._lent[1]
 
     def start(self) -> Vector | None:
         """A point inside; None where rows in doubt may have no curvature."""
@@ -128,11 +135,15 @@ class SupportAscent:
 
     def _rises(self, inside: Inside) -> tuple[Vector, Vector]:
         """a~ of the rows in doubt, scaled, and the slopes of what leaves each ridge."""
+        if self._risen is not None and self._risen[0] is inside:
+            return self._risen[1]
         lending = inside.lending
         some = lending.rows[lending.open]
         cross = (some * lending.weights) @ lending.held.T @ lending.root @ lending.root.T
         rising = (some[:, self.doubt] + cross @ lending.held[:, self.doubt]) / self.unit[:, None]
-        return rising, (inside.chosen @ rising) * rising * self.p
+        found = rising, (inside.chosen @ rising) * rising * self.p
+        self._risen = inside, found
+        return found
 
     def step(self, inside: Inside, x: Vector, pull: Vector) -> tuple[Vector, float]:
         """The Newton step of the barrier with a linear term of slope `pull`, and its decrement."""
