@@ -27,7 +27,7 @@ from sparsebounds._support.rounding import up
 from sparsebounds.bounds import States, node_bounds
 from sparsebounds.certificates import based, dual_vectors
 from sparsebounds.exact.bounder import Bounded
-from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.feature_search import FeatureSearch
 from sparsebounds.exact.reduction import Reduction
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
@@ -81,7 +81,7 @@ class Found:
 
 
 @dataclass(eq=False)
-class Enumeration(BranchAndBound):
+class Enumeration(FeatureSearch):
     """Its cutoff is above the incumbent's value: supports below it are kept, the others dropped.
 
     Nodes, their bounds and the cutoff are those of the smaller program; models and what is said
@@ -205,8 +205,7 @@ class Enumeration(BranchAndBound):
                 better = self.bounder.bound(state[None], w, b, value, value)
             lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
         self.close(lower)
-        if model.value < self.incumbent.value:
-            self.incumbent = model
+        self.offer(model)
         one = Found(model, based(self.base, lower))
         if lower < self.cutoff and whole:
             self.found[tuple(chosen.tolist())] = one

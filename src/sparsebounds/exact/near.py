@@ -194,7 +194,7 @@ class Neighbourhood:
         reduction = Reduction.at(lifted, self.kept, point.t, model, LOST * scale)
         bounder = bounder_of(reduction.program, np.inf, self.deadline)
         best = on_kept(model, self.kept)
-        return Enumeration(reduction.program, bounder, best, self._cutoff_at, reduction)
+        return Enumeration(reduction.program, best, self._cutoff_at, bounder, reduction)
 
     def _row_search(self) -> RowEnumeration:
         """The search for the truncated loss: every multiplier of the ball will do."""

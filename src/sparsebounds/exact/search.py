@@ -127,7 +127,7 @@ class ExactSearch:
             return upper - MARGIN * tol * program.size(upper + base)
 
         best = self.reduction.inward(model) if saved is None else saved.model
-        self.search = Minimization(reduced, bounder, best, cutoff_at)
+        self.search = Minimization(reduced, best, cutoff_at, bounder)
         if exact is not True:
             bounder.allowed = self._node
         if saved is not None:
