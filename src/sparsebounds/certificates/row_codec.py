@@ -54,7 +54,7 @@ def encode_row_tree(tree: RowTree) -> dict[str, Any]:
     """A tree over rows as a JSON object."""
     sizes = {"kept_count": len(tree.kept), "cut_count": len(tree.cuts), "splits": len(tree.parent)}
     sizes |= {"point_count": len(tree.counts), "lent_count": len(tree.etas)}
-    document = sizes | texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
+    document: dict[str, Any] = sizes | texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
     if tree.spans:
         arrays = _span_arrays(tree)
         ends = {"parts": len(tree.spans), "rounds": len(arrays["lent"]), "ends": len(arrays["row"])}
@@ -71,8 +71,8 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
     if "spans" not in reader.content:
         return tree
     record = reader.record("spans")
-    ends = record.integer("parts", 1, MOST), record.integer("rounds", 0, MOST)
-    ends = *ends, record.integer("ends", 0, MOST)
+    parts, rounds = record.integer("parts", 1, MOST), record.integer("rounds", 0, MOST)
+    ends = parts, rounds, record.integer("ends", 0, MOST)
     return _with_spans(tree, compressed(record, SPANS), ends, n)
 
 
@@ -153,13 +153,14 @@ def _span_arrays(tree: RowTree) -> dict[str, Any]:
         "values": _joined([one.W.ravel() for one in ends]),
     }
 
+
 def _joined(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _with_spans(tree: RowTree, arrays: Arrays, sizes: tuple[int, ...], n: int) -> RowTree:
+def _with_spans(tree: RowTree, arrays: Arrays, lengths: tuple[int, ...], n: int) -> RowTree:
     """The tree with the spans in these arrays; CertificateError where they do not fit."""
-    parts, rounds, ends = sizes
+    parts, rounds, ends = lengths
     kept, cuts, lents = len(tree.kept), len(tree.cuts), len(tree.etas)
     if ends * kept > MOST:
         raise CertificateError(f"{arrays.path} must hold {MOST} numbers of a kind at most.")

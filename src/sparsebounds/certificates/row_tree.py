@@ -111,8 +111,8 @@ class RowTree:
         """What is lent, row by row of `theta`."""
         parts = self.theta, self.shares, self.etas.tolist(), self.middles.tolist()
         return [
-            Lent(*part, bool(sparse))
-            for *part, sparse in zip(*parts, self.sparse.tolist(), strict=True)
+            Lent(theta, shares, eta, middle, bool(sparse))
+            for theta, shares, eta, middle, sparse in zip(*parts, self.sparse, strict=True)
         ]
 
     def states(self, program: Program) -> Iterator[tuple[int, States, States, int]]:

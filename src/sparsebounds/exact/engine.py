@@ -1,8 +1,8 @@
 """Best-bound branch and bound: the loop that all exact searches share.
 
-Searches over features (`feature_search`) and over rows (`rows`) derive from it. Each of them has two
-kinds, which differ in their cutoff and in what they do with a node: the best model, and a proof
-(`minimization`, `rows`); and all supports below a cutoff (`enumeration`, `row_enumeration`).
+Searches over features (`feature_search`) and over rows (`rows`) derive from it. There are two kinds
+of each, which differ in their cutoff and in what they do with a node: for the best model, and a
+proof (`minimization`, `rows`); for all supports below a cutoff (`enumeration`, `row_enumeration`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,17 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import Deadline, TimeUp
 from sparsebounds.fitting import Model
 from sparsebounds.program import Program
+
+MARGIN = 0.99
+"""Part of the tolerance that a search for the best model uses: the rest is for rounding."""
+
+
+def cutoff_below(program: Program, tol: float, base: float = 0.0) -> Callable[[float], float]:
+    """The cutoff of a search for the best model, to a tolerance.
+
+    `base` is what its values lie below those of the program.
+    """
+    return lambda upper: upper - MARGIN * tol * program.size(upper + base)
 
 
 @dataclass(eq=False)
@@ -47,6 +58,11 @@ class BranchAndBound(ABC):
     @abstractmethod
     def least(self) -> float:
         """The smallest bound of the open nodes: inf where none is left, -inf before the start."""
+
+    @property
+    @abstractmethod
+    def left(self) -> int:
+        """The number of open nodes."""
 
     @property
     def lower(self) -> float:

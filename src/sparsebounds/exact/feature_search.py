@@ -45,6 +45,10 @@ class FeatureSearch(BranchAndBound):
         return float(np.min(self.open.nodes.lower, initial=np.inf))
 
     @property
+    def left(self) -> int:
+        return 0 if self.open is None else len(self.open)
+
+    @property
     def aim(self) -> float:
         """The bound that the children of a split should reach; np.inf: split on one feature."""
         return self.cutoff

@@ -74,8 +74,8 @@ class Minimization(FeatureSearch):
     @property
     def outlook(self) -> Outlook:
         """How long it will go on."""
-        count, sized = 0 if self.open is None else len(self.open), self.program.k is not None
-        return Outlook(self.nodes, count, self.gap, self.root_gap, self.seconds, sized)
+        sized = self.program.k is not None
+        return Outlook(self.nodes, self.left, self.gap, self.root_gap, self.seconds, sized)
 
     def progress(self) -> SearchProgress:
         upper, now = self.incumbent.value, self.outlook
