@@ -179,11 +179,13 @@ class RowSearch(BranchAndBound):
         if convex or self._halted() or not (near or not len(self._features(node))):
             return node
 
+        nodes, level = self.nodes, self.basis.level
+
         def better(bounds: RowBounds, node: Node) -> Node:
-            self.bounds = bounds
+            # However often it is bounded, it counts once.
+            self.bounds, self.nodes = bounds, nodes
             return self._improved(node, AGAIN, again=True)
 
-        nodes, level = self.nodes, self.basis.level
         found = self._narrower.of(self.bounds, node, level, self.goal, better, self._halted)
         self.nodes, self.work, self.bounds = nodes + 1, self.work + found.work, found.bounds
         if found.rounds:
