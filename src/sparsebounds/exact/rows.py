@@ -87,8 +87,7 @@ class RowSearch(BranchAndBound):
         """For the node at hand: what its gap is measured from, and the bound that is enough."""
 
         self.interrupted = False
-        self._narrowed, self._narrower = set[int](), Narrower()
-        self._stop: Callable[[], bool] = deadline.late
+        self._narrowed, self._narrower, self._stop = set[int](), Narrower(), deadline.late
         self._cut = False
         """Whether it was told to stop within the last step."""
 
@@ -194,18 +193,14 @@ class RowSearch(BranchAndBound):
 
     def narrow(self, report: Callable[[Any], None] | None = None) -> None:
         """Take the first two rounds: spans are narrowed within the limit of operations."""
-        self._stop = lambda: self.deadline.late() or (self.round > 0 and self.work > self.limit)
-        super().run(lambda: self.round > NARROW or (self.agenda != [] and self._stop()), report)
+
+        def full() -> bool:
+            spent = self.round == NARROW and self.work > self.limit
+            return self.round > NARROW or spent or self.deadline.late()
+
+        self.run(full, report)
         if self.round == NARROW:
             self._end_round()
-
-    def run(
-        self,
-        stop: Callable[[], bool] = lambda: False,
-        report: Callable[[Any], None] | None = None,
-    ) -> None:
-        self._stop = lambda: stop() or self.deadline.late()
-        super().run(self._stop, report)
 
     def _halted(self) -> bool:
         """Whether it is told to stop: what is left of the step is not done then."""

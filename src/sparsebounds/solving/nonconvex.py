@@ -161,7 +161,7 @@ def search_rows(
             callback(now)
 
     def enough() -> bool:
-        if search.nodes >= node_limit or search.work > most:
+        if search.nodes >= node_limit or search.work > most or deadline.late():
             return True
         return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
 
