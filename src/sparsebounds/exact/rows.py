@@ -229,8 +229,8 @@ class RowSearch(BranchAndBound):
             self.open = dict(sorted(self.open.items(), key=lambda one: one[1].lower))
             self.floor = min(self.least, self.cutoff)
         elif self.round == NARROW:
-            for place in list(self.open):
-                self._push(place, self.open.pop(place))
+            for place, node in list(self.open.items()):
+                self._push(place, node)
         going_on = self.changed or self.round <= NARROW
         self.round = self.round + 1 if going_on else NARROW + ROUNDS + 1
         self.agenda, self.changed = list(self.open) if self.strict else [], False
@@ -315,12 +315,13 @@ class RowSearch(BranchAndBound):
 
     def _shut(self, place: int, node: Node) -> None:
         self.record.closed[place] = node
+        self.open.pop(place, None)
         self.close(node.lower)
 
     def _close_open(self) -> bool:
         enough = self._enough(None)
         for place in [place for place, node in self.open.items() if node.lower >= enough]:
-            self._shut(place, self.open.pop(place))
+            self._shut(place, self.open[place])
         self.agenda = [place for place in self.agenda if place in self.open]
         return bool(self.open)
 
@@ -336,7 +337,7 @@ class RowSearch(BranchAndBound):
             self._push(place, better)
             return True
         if node.lower >= self.goal:
-            self._shut(place, self.open.pop(place))
+            self._shut(place, node)
             return False
         state, decided = node.state, list[Choice]()
         if everything or node.lent.sparse:
