@@ -36,7 +36,7 @@ GROWN = 3
 """Supports of the beam search that are improved."""
 
 RESTARTS, SMALL, FOLLOWED = 4, 5, 8
-"""Perturbed supports from which the search starts again, for each local optimum that it has found; a
+"""Perturbed supports from which the search starts again, for each local optimum that it found; a
 quarter of them where models of a given size have so few features that the half of them leads back
 nearly always; and times as many where descents in the quadratic are all that starts there."""
 
