@@ -145,4 +145,5 @@ def test_restarts_follow_where_starts_lead_to_different_models(rugged, labels, m
     found = search.run()
     assert rugged == (search.optima > 1)
     assert rugged or found.support.tolist() == list(range(6))
-    assert len(restarts) == rugged and all(restarts)
+    assert len(restarts) == rugged
+    assert all(restarts)
