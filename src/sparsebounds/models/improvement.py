@@ -17,7 +17,7 @@ from sparsebounds.models.fits import Fits
 from sparsebounds.models.pool import Pool
 from sparsebounds.program import Program
 
-TRIES = 8
+TRIES = 4
 """Moves tried before a support is called locally optimal, where the quadratic is a model."""
 
 WIDTH = 10

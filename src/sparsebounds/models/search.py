@@ -174,7 +174,7 @@ class Search(Improvement):
         new = {self._key(end): end for end in ends if end is not None}
         supports = [end for key, end in new.items() if key not in self._seen]
         value = expansion.quadratic.values([np.searchsorted(self.pool, one) for one in supports])
-        return [supports[i] for i in np.argsort(value, kind="stable")[:TRIES]]
+        return [supports[i] for i in np.argsort(value, kind="stable")[: 2 * TRIES]]
 
     def best(self, count: int) -> list[Model]:
         """Models of the least objectives."""
