@@ -225,6 +225,30 @@ def test_processes_that_were_ended_while_idle_are_started_again(
     assert again.take(1.0)
 
 
+def test_a_large_array_is_lent_to_many_and_sent_to_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others read the numbers where they are; the file goes when they are done."""
+    monkeypatch.setattr(_workers, "BIG", 1000)
+    monkeypatch.setattr(_workers, "MANY", 2)
+    array = np.arange(300.0).reshape(3, 100)
+    workers = Workers(2)
+    with workers.lent(array) as lent:
+        found = workers.run([partial(described, os.getpid(), lent)] * 3)
+        assert all(np.array_equal(one, array) for one, _ in found)
+        assert {"memmap"} <= {kind for _, kind in found} <= {"Lent", "memmap"}
+        path = lent.filename  # type: ignore[attr-defined]
+        assert os.path.exists(path)
+    assert not os.path.exists(path)
+    with workers.lent(array[:, :9]) as sent:
+        assert type(sent) is np.ndarray
+
+
+def described(owner: int, array: Any) -> tuple[Any, str]:
+    """The numbers, and the kind of array that they came as."""
+    if os.getpid() == owner:
+        time.sleep(0.3)
+    return np.array(array), type(array).__name__
+
+
 def test_each_process_has_one_thread() -> None:
     """Those that share work, and this one while they do."""
     assert Workers(2).run([partial(counted_threads, 0.2)] * 4) == [1] * 4

@@ -16,15 +16,20 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.parallel import BACKENDS, get_active_backend
 
+from sparsebounds._support.array import Vector
 from sparsebounds._support.threads import one_thread
 
 LONG, START = 0.1, 0.9
@@ -41,9 +46,23 @@ LIMITS = dict.fromkeys(
 )
 """The environment of the other processes."""
 
+MANY, BIG = 4, 1 << 20
+"""Workers, and bytes of an array, from which a file is better than to send it to each of them."""
+
+MEMORY = Path("/dev/shm")
+"""Where Linux keeps files in memory."""
+
 clock = time.perf_counter
 
 Call = Callable[[], Any]
+
+
+class Lent(np.memmap):
+    """A whole array in a file: other processes are told where it is, and read it there."""
+
+    def place(self) -> tuple[Any, ...]:
+        """How they open it."""
+        return np.memmap, (self.filename, self.dtype, "r", 0, self.shape)
 
 
 class Workers:
@@ -89,13 +108,17 @@ class Workers:
         found: list[Any] = [None] * len(work)
         todo, asked = deque(enumerate(work)), list[Future[Any]]()
 
+        def next_one() -> tuple[int, Call] | None:
+            with suppress(IndexError):
+                return todo.popleft()
+            return None
+
         def there(call: Call) -> Any:
             asked.append(self._pool().submit(call))
             return asked[-1].result()
 
         def through(make: Callable[[Call], Any]) -> None:
-            while todo:
-                i, call = todo.popleft()
+            for i, call in iter(next_one, None):
                 found[i] = make(call)
 
         def elsewhere() -> None:
@@ -125,6 +148,18 @@ class Workers:
             ) from error
         Workers.last = clock()
         return found
+
+    @contextmanager
+    def lent(self, array: Vector) -> Iterator[Vector]:
+        """The array as it is sent to others: in a file, where it is large and they are many."""
+        if not self._own or self.count < MANY or array.nbytes < BIG:
+            yield array
+            return
+        folder = MEMORY if MEMORY.is_dir() else None
+        with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as where:
+            kept = Lent(Path(where, "array"), array.dtype, "w+", shape=array.shape)
+            kept[:] = array
+            yield kept
 
     def through(self, work: Sequence[Call], guess: float = 0.0) -> list[Any]:
         """The same, here until the rest is long and they are ready.
@@ -164,8 +199,14 @@ class Workers:
         key = os.getpid(), self.count - 1
         if key not in self.pools:
             self._end()
-            loading = {"initializer": exec, "initargs": ("import sparsebounds.solving",)}
-            self.pools[key] = ProcessPoolExecutor(key[1], timeout=STAY, env=LIMITS, **loading)
+            self.pools[key] = ProcessPoolExecutor(
+                key[1],
+                job_reducers={Lent: Lent.place},
+                timeout=STAY,
+                initializer=exec,
+                initargs=("import sparsebounds.solving",),
+                env=LIMITS,
+            )
         return self.pools[key]
 
     def _end(self) -> None:
