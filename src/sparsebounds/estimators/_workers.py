@@ -114,7 +114,7 @@ class Workers:
             return None
 
         def there(call: Call) -> Any:
-            asked.append(self._pool().submit(call))
+            asked.append(pool.submit(call))
             return asked[-1].result()
 
         def through(make: Callable[[Call], Any]) -> None:
@@ -128,6 +128,7 @@ class Workers:
         try:
             if not self._own:
                 return list(Parallel(n_jobs=self.count)(delayed(call)() for call in work))
+            pool = self._pool()
             with ThreadPoolExecutor(self.count - 1) as hands:
                 try:
                     others = [hands.submit(elsewhere) for _ in range(self.count - 1)]
@@ -198,7 +199,7 @@ class Workers:
         """The other processes. Each begins by loading what most work needs."""
         key = os.getpid(), self.count - 1
         if key not in self.pools:
-            self._end()
+            self._end(at_once=False)
             self.pools[key] = ProcessPoolExecutor(
                 key[1],
                 job_reducers={Lent: Lent.place},
@@ -209,10 +210,10 @@ class Workers:
             )
         return self.pools[key]
 
-    def _end(self) -> None:
-        """End the other processes."""
+    def _end(self, *, at_once: bool = True) -> None:
+        """End the other processes, or let them end what they are at."""
         Workers.last = -math.inf
         while self.pools:
             (owner, _), pool = self.pools.popitem()
             if owner == os.getpid():
-                pool.shutdown(wait=False, kill_workers=True)
+                pool.shutdown(wait=False, kill_workers=at_once)
