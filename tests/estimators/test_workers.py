@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from joblib import parallel_config
 
 import sparsebounds as sb
+from sparsebounds._support.threads import one_thread, threads
 from sparsebounds.datasets import make_correlated
 from sparsebounds.estimators import _lockstep, _workers
 from sparsebounds.estimators._workers import Workers
@@ -46,14 +50,18 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch, handed: list[int]) -> list[int]:
     """The same, but this process does it."""
-    monkeypatch.setattr(Workers, "_wake", lambda self, pool: None)
-    monkeypatch.setattr(_workers, "Parallel", lambda n_jobs: sequential)
+    monkeypatch.setattr(Workers, "_pool", lambda self: Here())
     return handed
 
 
-def sequential(work: Any) -> list[Any]:
-    """What joblib does, without processes."""
-    return [function(*given, **named) for function, given, named in work]
+class Here:
+    """What stands in for other processes: work is done when it is submitted."""
+
+    def submit(self, call: Callable[..., Any], *given: Any) -> Future[Any]:
+        """Its result."""
+        done: Future[Any] = Future()
+        done.set_result(call(*given))
+        return done
 
 
 def same(one: Any, two: Any, rtol: float) -> None:
@@ -142,29 +150,42 @@ def test_short_work_stays_here() -> None:
 def test_work_stays_here_until_the_processes_are_ready(
     monkeypatch: pytest.MonkeyPatch, inline: list[int]
 ) -> None:
-    """Nobody waits for a start; what is left then is handed over."""
+    """Nobody waits for a start; what is left then is shared."""
     monkeypatch.setattr(Workers, "last", -math.inf)
-    starting = iter([True, True, False])
-    monkeypatch.setattr(_workers, "Thread", lambda target, args: Starting(starting))
+    monkeypatch.setattr(_workers, "GRACE", 0.0)
+    start: Future[Any] = Future()
     workers = Workers(2)
-    assert workers.through([partial(pow, 2, i) for i in range(5)]) == [1, 2, 4, 8, 16]
+    workers._start = [start]
+    work = [
+        partial(pow, 2, 0),
+        partial(start.set_result, None),
+        *map(partial(partial, pow), (2, 3, 4), (2, 2, 2)),
+    ]
+    assert workers.through(work) == [1, None, 4, 9, 16]
     assert inline == [3]
 
 
+def test_a_start_is_known_to_the_next_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the fit that asked for it has ended meanwhile."""
+    monkeypatch.setattr(Workers, "last", -math.inf)
+    workers, start = Workers(2), Starting()
+    monkeypatch.setattr(Workers, "_pool", lambda self: start)
+    assert not workers.take(math.inf)
+    assert math.isinf(Workers.last)
+    start.future.set_result(None)
+    assert not math.isinf(Workers.last)
+    assert workers.take(math.inf)
+
+
 class Starting:
-    """A thread that starts processes for a while."""
+    """Processes that are not there yet."""
 
-    def __init__(self, alive: Any) -> None:
-        self.alive = alive
+    def __init__(self) -> None:
+        self.future: Future[Any] = Future()
 
-    def start(self) -> None:
-        """Nothing."""
-
-    def join(self, timeout: float) -> None:
-        assert timeout == 0.0
-
-    def is_alive(self) -> bool:
-        return next(self.alive)
+    def submit(self, call: Callable[..., Any], *given: Any) -> Future[Any]:
+        """What is submitted waits."""
+        return self.future
 
 
 def test_what_goes_wrong_in_a_process_is_said_here() -> None:
@@ -176,9 +197,68 @@ def test_what_goes_wrong_in_a_process_is_said_here() -> None:
     with pytest.raises(
         RuntimeError, match=r"One of the 2 processes .* pass fewer jobs, or n_jobs=1"
     ):
-        workers.run([partial(os._exit, 1)] * 2)
+        workers.run([partial(ended, os.getpid())] * 4)
     # The next ones are new.
     assert workers.run([partial(abs, -1)] * 2) == [1, 1]
+
+
+def ended(owner: int) -> None:
+    """Work that ends every process but its owner."""
+    if os.getpid() != owner:
+        os._exit(1)
+    time.sleep(0.5)
+
+
+def test_processes_that_were_ended_while_idle_are_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workers = Workers(2)
+    monkeypatch.setattr(_workers, "GRACE", 60.0)
+    monkeypatch.setattr(_workers, "START", 0.0)
+    monkeypatch.setattr(Workers, "last", _workers.clock())
+    assert workers.take(1.0)
+    with pytest.raises(BrokenProcessPool):
+        workers._pool().submit(os._exit, 1).result()
+    again = Workers(2)
+    assert not again.take(1.0)
+    monkeypatch.setattr(Workers, "last", _workers.clock())
+    assert again.take(1.0)
+
+
+def test_a_large_array_is_lent_to_many_and_sent_to_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others read the numbers where they are; the file goes when they are done."""
+    monkeypatch.setattr(_workers, "BIG", 1000)
+    monkeypatch.setattr(_workers, "MANY", 2)
+    array = np.arange(300.0).reshape(3, 100)
+    workers = Workers(2)
+    with workers.lent(array) as lent:
+        found = workers.run([partial(described, os.getpid(), lent)] * 3)
+        assert all(np.array_equal(one, array) for one, _ in found)
+        assert {"memmap"} <= {kind for _, kind in found} <= {"Lent", "memmap"}
+        path = lent.filename  # type: ignore[attr-defined]
+        assert os.path.exists(path)
+    assert not os.path.exists(path)
+    with workers.lent(array[:, :9]) as sent:
+        assert type(sent) is np.ndarray
+
+
+def described(owner: int, array: Any) -> tuple[Any, str]:
+    """The numbers, and the kind of array that they came as."""
+    if os.getpid() == owner:
+        time.sleep(0.3)
+    return np.array(array), type(array).__name__
+
+
+def test_each_process_has_one_thread() -> None:
+    """Those that share work, and this one while they do."""
+    assert Workers(2).run([partial(counted_threads, 0.2)] * 4) == [1] * 4
+
+
+def counted_threads(seconds: float) -> int:
+    """How many threads a large product may use, in work that takes a while."""
+    time.sleep(seconds)
+    with one_thread():
+        return threads()
 
 
 def unsettled() -> None:
@@ -189,13 +269,11 @@ def unsettled() -> None:
 def test_where_no_process_can_be_started_one_does_it_all(
     monkeypatch: pytest.MonkeyPatch, handed: list[int]
 ) -> None:
-    def refused(n_jobs: int) -> Any:
-        def call(work: Any) -> list[Any]:
-            raise OSError("no semaphores here")
+    def refused(*given: Any, **named: Any) -> Any:
+        raise OSError("no semaphores here")
 
-        return call
-
-    monkeypatch.setattr(_workers, "Parallel", refused)
+    monkeypatch.setattr(Workers, "pools", {})
+    monkeypatch.setattr(_workers, "ProcessPoolExecutor", refused)
     one = sb.SparseRegressorCV(range(5), cv=3).fit(X, Y)
     with pytest.warns(RuntimeWarning, match="no process could be started .no semaphores here."):
         two = sb.SparseRegressorCV(range(5), cv=3, n_jobs=2).fit(X, Y)

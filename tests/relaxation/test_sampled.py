@@ -139,7 +139,7 @@ def test_interrupting_a_search_on_the_sample_returns_its_model(
     def stop(self: Search, *rest: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "restart", stop)
+    monkeypatch.setattr(Search, "_grown", stop)
     search = Search(program, relaxed)
     model = search.run()
     assert search.interrupted

@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace, device, is_cupy_array, is_torch_array
 
+NUMPY: ModuleType = np if hasattr(np, "astype") else array_api_compat.numpy
+"""NumPy follows the standard by itself from version 2.1 on."""
+
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard."""
 
@@ -41,7 +44,7 @@ def namespace(*arrays: Array) -> ModuleType:
     """The array API namespace shared by `arrays`; Python scalars and None are ignored."""
     # The usual case first: no need to ask every library.
     plain = arrays and all(type(array) is np.ndarray for array in arrays)
-    module: ModuleType = array_api_compat.numpy if plain else array_namespace(*arrays)
+    module: ModuleType = NUMPY if plain else array_namespace(*arrays)
     return module
 
 
@@ -68,7 +71,7 @@ def bits(x: Array) -> Array | None:
 class Home:
     """Where arrays live and are computed with. This one is the host, with NumPy's arrays."""
 
-    xp: ModuleType = array_api_compat.numpy
+    xp = NUMPY
 
     def bring(self, x: npt.NDArray[Any]) -> Array:
         """A NumPy array, brought there."""

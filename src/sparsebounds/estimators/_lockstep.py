@@ -4,8 +4,8 @@ A fold is the table with shares of its rows: 0 for those left out. Columns are i
 so that a ridge on columns standardized in the fold is that ridge times their variance there.
 
 With several jobs all go up here until it is known that the rest takes long enough, and there are
-processes for it (`Workers`). Each of them then goes on with some of the folds and ridges. What they
-find does not depend on when that happens, but for rounding.
+other processes for it (`Workers`). Each of them, and this one, then goes on with some of the folds
+and ridges. What they find does not depend on when that happens, but for rounding.
 """
 
 from __future__ import annotations
@@ -151,15 +151,17 @@ class Way:
         limit = None if own is None else self.deadline.end - self.deadline.started
         each = -(-self.workers.count // len(parts))
         pieces, work = [], []
-        for i, part in enumerate(parts):
-            for at in np.array_split(np.arange(len(part)), min(each, len(part))):
-                states = [replace(state.at(at), which=np.arange(len(at))) for state in begun]
-                whole = limit if i else own
-                share = None if whole is None else whole * len(at) / len(part)
-                pieces.append(part[at])
-                given = alike.at(part[at]), self.most, None if i else states, share
-                work.append(partial(climbed, *given))
-        return list(zip(pieces, self.workers.run(work), strict=True))
+        with self.workers.lent(alike.columns) as columns:
+            lent = replace(alike, columns=columns)
+            for i, part in enumerate(parts):
+                for at in np.array_split(np.arange(len(part)), min(each, len(part))):
+                    states = [replace(state.at(at), which=np.arange(len(at))) for state in begun]
+                    whole = limit if i else own
+                    share = None if whole is None else whole * len(at) / len(part)
+                    pieces.append(part[at])
+                    given = lent.at(part[at]), self.most, None if i else states, share
+                    work.append(partial(climbed, *given))
+            return list(zip(pieces, self.workers.run(work), strict=True))
 
 
 def climbs(

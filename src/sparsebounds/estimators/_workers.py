@@ -1,78 +1,147 @@
-"""Processes that share the work of a fit: those of joblib, which start once and stay for a while.
+"""Processes that share the work of a fit with this one: they start once and stay for a while.
 
-The first of them take about a second to start. Nobody waits for that: the work goes on in this
-process, and what is left of it when they are ready goes to them. Short work stays here. Large
-arrays are written to shared memory once.
+The first of them take most of a second to start. Nobody waits for that: the work goes on here, and
+what is left of it when they are ready is shared. Each does a part with one thread, and so does this
+process. Short work stays here.
 
 Threads would wait for one another, because most operations are short and hold the interpreter's
 lock. Under a threading backend, and inside a job of somebody else's, there is therefore one worker:
-this process.
+this process. Backends that bring workers of their own (Dask, Ray) are given the work by joblib.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from threading import Thread
-from typing import Any
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.parallel import BACKENDS, get_active_backend
 
-LONG, START = 0.5, 1.5
-"""Seconds of work that are worth handing over, and that are worth starting processes for."""
+from sparsebounds._support.array import Vector
+from sparsebounds._support.threads import one_thread
 
-KEPT = 240.0
-"""Seconds that idle processes stay: joblib ends them after 300."""
+LONG, START = 0.1, 0.9
+"""Seconds of work that are worth sharing, and that are worth starting processes for."""
+
+STAY, KEPT = 300.0, 240.0
+"""Seconds that idle processes stay, and those for which they are sure to."""
 
 GRACE = 0.05
 """Seconds in which processes that are there answer."""
 
+LIMITS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
+)
+"""The environment of the other processes."""
+
+MANY, BIG = 4, 1 << 20
+"""Workers, and bytes of an array, from which a file is better than to send it to each of them."""
+
+MEMORY = Path("/dev/shm")
+"""Where Linux keeps files in memory."""
+
 clock = time.perf_counter
+
+Call = Callable[[], Any]
+
+
+class Lent(np.memmap):
+    """A whole array in a file: other processes are told where it is, and read it there."""
+
+    def place(self) -> tuple[Any, ...]:
+        """How they open it."""
+        return np.memmap, (self.filename, self.dtype, "r", 0, self.shape)
 
 
 class Workers:
-    """As many processes as a fit may use; 1: there are none."""
+    """As many processes as a fit may use, this one among them; 1: there are no others."""
 
     last = -math.inf
     """When any of them was last known to be there."""
 
+    pools: ClassVar[dict[tuple[int, int], Any]] = {}
+    """Those that there are: at most one, by the process that has them and how many they are."""
+
     def __init__(self, n_jobs: int | None) -> None:
         self.count: int = effective_n_jobs(n_jobs)
-        if getattr(get_active_backend()[0], "uses_threads", False):
+        backend = get_active_backend()[0]
+        if getattr(backend, "uses_threads", False):
             self.count = 1
-        self._start: Thread | None = None
-        self._failure: Exception | None = None
+        self._own = type(backend) is BACKENDS["loky"]
+        self._start: list[Future[Any]] | None = None
 
     def take(self, seconds: float) -> bool:
-        """Whether they should do work of so many seconds: it is long, and they are ready.
+        """Whether they should share work of so many seconds: it is long, and they are ready.
 
         The first time that it is long they are started.
         """
-        there = clock() - Workers.last < KEPT
+        there = clock() - Workers.last < KEPT or not self._own
         if self.count == 1 or seconds < (LONG if there else START):
             return False
-        if self._start is None:
-            # The user's settings of joblib belong to this thread.
-            pool = Parallel(n_jobs=self.count)
-            self._start = Thread(target=self._wake, args=(pool,))
-            self._start.start()
-            self._start.join(GRACE * there)
-        if self._start.is_alive():
-            return False
-        if self._failure is not None:
-            said = f"n_jobs: no process could be started ({self._failure}); one does all the work."
-            warnings.warn(said, RuntimeWarning, stacklevel=2)
-            self.count = 1
+        if self._own:
+            try:
+                return self._awake(GRACE * there)
+            except Exception as error:
+                self._end()
+                if there and isinstance(error, BrokenProcessPool):
+                    self._start = None  # ended while they were idle: others may be started
+                    return False
+                said = f"n_jobs: no process could be started ({error}); one does all the work."
+                warnings.warn(said, RuntimeWarning, stacklevel=2)
+                self.count = 1
         return self.count > 1
 
-    def run(self, work: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What comes of each call, in order; the processes make them."""
+    def run(self, work: Sequence[Call]) -> list[Any]:
+        """What comes of each call, in order: whoever is free makes the next one."""
+        found: list[Any] = [None] * len(work)
+        todo, asked = deque(enumerate(work)), list[Future[Any]]()
+
+        def next_one() -> tuple[int, Call] | None:
+            with suppress(IndexError):
+                return todo.popleft()
+            return None
+
+        def there(call: Call) -> Any:
+            asked.append(pool.submit(call))
+            return asked[-1].result()
+
+        def through(make: Callable[[Call], Any]) -> None:
+            for i, call in iter(next_one, None):
+                found[i] = make(call)
+
+        def elsewhere() -> None:
+            with one_thread():  # so that this process has one thread, too
+                through(there)
+
         try:
-            found: list[Any] = Parallel(n_jobs=self.count)(delayed(call)() for call in work)
+            if not self._own:
+                return list(Parallel(n_jobs=self.count)(delayed(call)() for call in work))
+            pool = self._pool()
+            with ThreadPoolExecutor(self.count - 1) as hands:
+                try:
+                    others = [hands.submit(elsewhere) for _ in range(self.count - 1)]
+                    through(lambda call: call())
+                    for one in others:
+                        one.result()
+                except BaseException:
+                    # Nobody waits for what is not wanted any more.
+                    todo.clear()
+                    while any(not (one.running() or one.done()) for one in asked):
+                        time.sleep(0.001)  # loky's thread would stumble over work on its way
+                    self._end()
+                    raise
         except BrokenProcessPool as error:
             raise RuntimeError(
                 f"One of the {self.count} processes that n_jobs asks for was ended from outside, "
@@ -81,7 +150,19 @@ class Workers:
         Workers.last = clock()
         return found
 
-    def through(self, work: Sequence[Callable[[], Any]], guess: float = 0.0) -> list[Any]:
+    @contextmanager
+    def lent(self, array: Vector) -> Iterator[Vector]:
+        """The array as it is sent to others: in a file, where it is large and they are many."""
+        if not self._own or self.count < MANY or array.nbytes < BIG:
+            yield array
+            return
+        folder = MEMORY if MEMORY.is_dir() else None
+        with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as where:
+            kept = Lent(Path(where, "array"), array.dtype, "w+", shape=array.shape)
+            kept[:] = array
+            yield kept
+
+    def through(self, work: Sequence[Call], guess: float = 0.0) -> list[Any]:
         """The same, here until the rest is long and they are ready.
 
         `guess` are the seconds that it may take in all.
@@ -96,10 +177,43 @@ class Workers:
             rest = (clock() - began) / (i + 1) * (left - 1)
         return found
 
-    def _wake(self, pool: Any) -> None:
-        """Start them, and let each load what most work needs."""
-        try:
-            pool(delayed(exec)("import sparsebounds.solving") for _ in range(self.count))
+    def _awake(self, patience: float) -> bool:
+        """Whether the others are there; they are started where nobody has done so."""
+        if self._start is None:
+            self._start = [self._pool().submit(exec, "pass") for _ in range(self.count - 1)]
+            for one in self._start:
+                one.add_done_callback(self._answered)
+            wait(self._start, patience)
+        if not all(one.done() for one in self._start):
+            return False
+        for one in self._start:
+            one.result()
+        return True
+
+    def _answered(self, start: Future[Any]) -> None:
+        """They are there: for the next fit, too, where this one has ended meanwhile."""
+        if start.exception() is None:
             Workers.last = clock()
-        except Exception as error:
-            self._failure = error
+
+    def _pool(self) -> Any:
+        """The other processes. Each begins by loading what most work needs."""
+        key = os.getpid(), self.count - 1
+        if key not in self.pools:
+            self._end(at_once=False)
+            self.pools[key] = ProcessPoolExecutor(
+                key[1],
+                job_reducers={Lent: Lent.place},
+                timeout=STAY,
+                initializer=exec,
+                initargs=("import sparsebounds.solving",),
+                env=LIMITS,
+            )
+        return self.pools[key]
+
+    def _end(self, *, at_once: bool = True) -> None:
+        """End the other processes, or let them end what they are at."""
+        Workers.last = -math.inf
+        while self.pools:
+            (owner, _), pool = self.pools.popitem()
+            if owner == os.getpid():
+                pool.shutdown(wait=False, kill_workers=at_once)

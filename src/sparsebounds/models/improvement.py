@@ -17,7 +17,7 @@ from sparsebounds.models.fits import Fits
 from sparsebounds.models.pool import Pool
 from sparsebounds.program import Program
 
-TRIES = 8
+TRIES = 4
 """Moves tried before a support is called locally optimal, where the quadratic is a model."""
 
 WIDTH = 10
@@ -38,6 +38,9 @@ class Improvement(Fits):
         super().__init__(program, pool, deadline, columns)
         self._local: set[tuple[int, ...]] = set()
         self._visited: set[bytes] = set()
+        self.optima = 0
+        """Descents that ended where no other had come by."""
+
         self.grown: list[Index] = []
         """The beam's supports, best first: `known` for a neighbour."""
 
@@ -48,9 +51,11 @@ class Improvement(Fits):
         """
         if self.exact:
             end = self._descend(self._around(self.incumbent), support, stop)
-            if end is not None:
-                self.model(end)
-            return end is None
+            if end is None:
+                return True
+            self.model(end)
+            self.optima += 1
+            return False
         model: Model | None = self.model(support)
         while model is not None and not stop():
             key = tuple(self.support(model).tolist())
@@ -58,6 +63,7 @@ class Improvement(Fits):
                 return True
             self._local.add(key)
             model = self._step(model, stop)
+        self.optima += 1
         return False
 
     def leads_back(self, support: Index, stop: Callable[[], bool]) -> bool:

@@ -35,10 +35,10 @@ the models are large."""
 GROWN = 3
 """Supports of the beam search that are improved."""
 
-RESTARTS, SMALL, FOLLOWED = 8, 5, 4
-"""Perturbed supports from which the search starts again; a quarter of them where models of a given
-size have so few features that the half of them leads back nearly always; and times as many where
-descents in the quadratic are all that starts there."""
+RESTARTS, SMALL, FOLLOWED = 4, 5, 8
+"""Perturbed supports from which the search starts again, for each local optimum that it found; a
+quarter of them where models of a given size have so few features that the half of them leads back
+nearly always; and times as many where descents in the quadratic are all that starts there."""
 
 
 class Search(Improvement):
@@ -88,24 +88,25 @@ class Search(Improvement):
 
     def _explore(self, stop: Callable[[], bool]) -> None:
         """From all starts, and from perturbations of the best model."""
-        agreed = False
         for start in self._starts(stop):
-            if agreed or stop():
+            if stop():
                 break
             joined = self.leads_back(start, stop) or self.improve(start, stop)
-            agreed = joined and self._last_word(start)
-        if not agreed:
-            self.restart(*self._restarts, stop)
+            if joined and self._last_word(start):
+                return
+        # Where all starts lead to one model, perturbations of it lead back.
+        if self.optima > 1:
+            self.restart(*self._restarts(self.optima), stop)
 
-    @property
-    def _restarts(self) -> tuple[int, int]:
+    def _restarts(self, optima: int) -> tuple[int, int]:
         """How many perturbed supports there are, and the seed that they are drawn with."""
         least = 0 if self.program.k is None else SMALL
         usual = least < np.count_nonzero(self.incumbent.w) <= LARGE
         # Groups are fewer than features: the beam goes through most of what is worth a try.
         fewer = not usual or self.known or not self.program.groups.single
+        count = RESTARTS // 4 if fewer else RESTARTS
         # Neighbours on a path draw differently, as they hand on what they find.
-        return RESTARTS // 4 if fewer else RESTARTS, len(self.known[0]) if self.known else 0
+        return count * optima, len(self.known[0]) if self.known else 0
 
     def _last_word(self, start: Index) -> bool:
         """Whether other starts are not worth it once this one led where an earlier one had led.
@@ -166,14 +167,14 @@ class Search(Improvement):
         if len(here) <= LARGE:
             some += self.beams(expansion, self.known, stop)
         ends = [self._descend(expansion, start, stop) for start in some]
-        count, seed = self._restarts
+        count, seed = self._restarts(1)
         ends += self._perturbed(FOLLOWED * count, seed, stop)
         for neighbours in self._neighbours(expansion, here):
             ends += neighbours
         new = {self._key(end): end for end in ends if end is not None}
         supports = [end for key, end in new.items() if key not in self._seen]
         value = expansion.quadratic.values([np.searchsorted(self.pool, one) for one in supports])
-        return [supports[i] for i in np.argsort(value, kind="stable")[:TRIES]]
+        return [supports[i] for i in np.argsort(value, kind="stable")[: 2 * TRIES]]
 
     def best(self, count: int) -> list[Model]:
         """Models of the least objectives."""

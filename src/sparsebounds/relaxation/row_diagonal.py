@@ -104,8 +104,8 @@ class DiagonalAscent:
         even = even_shares(self.bounds, self.state, lent)
         return None if even is None else np.append(START * even[self.doubt], d)
 
-    def relaxed(self, x: Vector, w: Vector, b: float) -> Node:
-        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-6)
+    def relaxed(self, x: Vector, w: Vector, b: float, spare: float = 0.0) -> Node:
+        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-6, spare=spare)
 
     def barrier(self, x: Vector) -> tuple[float, Vector] | None:
         """Its height and the factor of M + L + eta; None outside."""

@@ -37,7 +37,7 @@ class Ascent(Protocol[Inner]):
     """Operations of a step, about."""
 
     def start(self) -> Vector | None: ...
-    def relaxed(self, x: Vector, w: Vector, b: float) -> Node: ...
+    def relaxed(self, x: Vector, w: Vector, b: float, spare: float = 0.0) -> Node: ...
     def barrier(self, x: Vector) -> tuple[float, Inner] | None: ...
     def slope(self, node: Node, inside: Inner) -> Vector: ...
     def step(self, inside: Inner, x: Vector, pull: Vector) -> tuple[Vector, float]: ...
@@ -48,6 +48,10 @@ SMALLER = 0.35
 
 WARM = 0.02
 """What the barrier weighs at first where the ascent begins at good shares, next to the value."""
+
+ROUGH = 0.1
+"""What a relaxation may be off by where the ascent begins at good shares, next to how far that is
+from its end."""
 
 TRIES = 6
 """Lengths of a step, at most, each SHORTER than the one before."""
@@ -90,7 +94,8 @@ def best_shares(
     height, inside = found
     slope = ascent.slope(node, inside)
     mu = max(float(slope @ x), 1e-12 * abs(node.value)) / len(x)
-    if sparse and start is not None and start.sparse:
+    warm = sparse and start is not None and start.sparse
+    if warm:
         mu = min(mu, WARM * abs(node.value) / len(x))
     for _ in range(steps):
         if best.lower >= goal or mu * len(x) < fine * abs(node.value) or stop():
@@ -105,7 +110,8 @@ def best_shares(
             trial = x + length * step
             found = ascent.barrier(trial)
             if found is not None:
-                other = ascent.relaxed(trial, node.w, node.b)
+                spare = ROUGH * mu * len(x) if warm else 0.0
+                other = ascent.relaxed(trial, node.w, node.b, spare)
                 work += other.work + ascent.work
                 gain = other.value + mu * found[0] - merit
                 if gain > 0.0:

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 from sparsebounds._support.array import Vector
 from sparsebounds.bounds import INSIDE, Lending, Lent, RowBounds, States
 from sparsebounds.relaxation.diagonal import supergradient
-from sparsebounds.relaxation.rows import AMPLE, ENOUGH, OPEN, Node, node_penalty, relaxed_node
+from sparsebounds.relaxation.rows import AMPLE, ENOUGH, MOST, OPEN, Node, node_penalty, relaxed_node
 
 START, SHRINK = 0.7, 0.6
 """The part of the ridges that the ascent begins with, and what it falls by until that is inside."""
@@ -26,6 +26,8 @@ START, SHRINK = 0.7, 0.6
 AGAIN = 0.95
 """The part of a good curvature that the ascent begins with."""
 
+STEPS = 8
+"""Steps of Newton's method on the way, at most: the next x goes on from there."""
 
 SOFT = 0.05
 """How far from the last of the largest |K_jl| the next ones count in part, in units of it."""
@@ -96,8 +98,9 @@ class SupportAscent:
             x = x * SHRINK
         return None
 
-    def relaxed(self, x: Vector, w: Vector, b: float) -> Node:
-        return relaxed_node(self.bounds, self.state, w, b, self.lent(x), tight=1e-5)
+    def relaxed(self, x: Vector, w: Vector, b: float, spare: float = 0.0) -> Node:
+        most, lent = STEPS if spare > 0.0 else MOST, self.lent(x)
+        return relaxed_node(self.bounds, self.state, w, b, lent, tight=1e-5, spare=spare, most=most)
 
     def barrier(self, x: Vector) -> tuple[float, Inside] | None:
         """Its height and what it knows there; None outside."""

@@ -20,6 +20,9 @@ AMPLE, ENOUGH = 1e6, 4.0
 """Curvature that is as good as knowing the intercept, and what of it is enough, in units of the
 curvature of a row in doubt."""
 
+MOST = 60
+"""Steps of Newton's method, at most."""
+
 EACH = 3e5
 """Operations that could be done in the time that a Newton step takes besides its own."""
 
@@ -54,8 +57,13 @@ def relaxed_node(
     goal: float = math.inf,
     *,
     tight: float = 1e-9,
+    spare: float = 0.0,
+    most: int = MOST,
 ) -> Node:
-    """The relaxation of a node, from coefficients w and b; it ends early once `goal` is decided."""
+    """The relaxation of a node, from coefficients w and b; it ends early once `goal` is decided.
+
+    It is solved to `tight`, relative to the null model, or to `spare`, in at most `most` steps.
+    """
     program, live = bounds.program, bounds.live(state)
     lends = bounds.lends(state, lent)
     if lends is None:
@@ -75,9 +83,9 @@ def relaxed_node(
         part,
         penalty,
         part.at(w, b),
-        tight * scale,
+        max(tight * scale, spare),
         scale,
-        most_steps=60,
+        most_steps=most,
         enough=enough,
     )
     best = np.zeros(program.m)
