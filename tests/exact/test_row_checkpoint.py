@@ -189,8 +189,10 @@ def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) 
     best, rng, taken = known.best(), np.random.default_rng(7), 0
     sizes = np.abs(known.residuals[known.values <= best * (1.0 + 1e-10)])
 
-    def check() -> bool:
-        found = refused(lambda: solve_program(program, exact=True, node_limit=60, checkpoint=file))
+    def check(limit: int = 60) -> bool:
+        found = refused(
+            lambda: solve_program(program, exact=True, node_limit=limit, checkpoint=file)
+        )
         if found is None:
             return False
         assert found.lower <= best <= found.upper * (1.0 + 1e-12)
@@ -219,4 +221,9 @@ def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) 
     ):
         np.savez(file, **held | lie)
         assert check()
+    for leaf in range(len(held["lower"])):
+        # As if only this leaf could hold a best model.
+        lower = np.where(np.arange(len(held["lower"])) == leaf, 0.0, 1e3)
+        np.savez(file, **held | {"lower": lower})
+        assert check(1)
     assert taken >= 2
