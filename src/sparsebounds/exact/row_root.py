@@ -3,15 +3,15 @@
 Into ranges of the intercept, where it is not known well: a smaller one lends more. Else by the
 features that weigh most, where a model has k of many: one part leaves out the first, the next has
 it and leaves out the second, and so on; the last part has k. Each of these is bounded far better
-than the root, in about the time that the root took.
+than the root, and all of them in about the time that the root took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from sparsebounds.bounds import RowBounds, States
+from sparsebounds.bounds import RowBounds
 from sparsebounds.exact.row_bounding import OTHER, ROOT
 from sparsebounds.exact.row_order import leading_features
 from sparsebounds.exact.row_ranges import moved, range_chain
@@ -22,7 +22,7 @@ Improve: TypeAlias = Callable[[Node, Effort, float], Node]
 """Looks for a better bound of a node; so large a one is enough."""
 
 
-def divided(
+def in_ranges(
     bounds: RowBounds,
     node: Node,
     b: float,
@@ -30,58 +30,37 @@ def divided(
     improved: Improve,
     halted: Callable[[], bool],
 ) -> Choice | None:
-    """The root in parts, the last of them with the intercept b of the best model."""
-    chain = ranged = range_chain(bounds.switches, b)
-    if not ranged:
-        chain = _leading_chain(bounds, node)
-    if not chain:
-        return None
-    states = chained(node.state, chain)
-    if ranged:
-        ways = _in_ranges(bounds, node, states, goal, improved, halted)
-    else:
-        ways = _by_features(node, states, goal, improved)
-    switches, sides = zip(*chain, strict=True)
-    return Choice(switches, sides, tuple(ways))
+    """A node in ranges of the intercept, the last of them that of b; None where it has one.
 
-
-def _leading_chain(bounds: RowBounds, node: Node) -> list[tuple[int, int]]:
-    """The features to leave out, one by one; none where the node takes fewer than k."""
-    room, opened = bounds.room(node.state), len(bounds.opened(node.state))
-    features = leading_features(bounds, node)[:room].tolist() if 0 < room < opened else []
-    return [(feature, -1) for feature in features] if len(features) == room else []
-
-
-def _in_ranges(
-    bounds: RowBounds,
-    node: Node,
-    states: Sequence[States],
-    goal: float,
-    improved: Improve,
-    halted: Callable[[], bool],
-) -> list[Node]:
-    """A node in ranges of the intercept, the last of them that of the best model.
-
-    That one is the hardest, as a rule; others need not be bounded better.
+    That of the best model is the hardest, as a rule; others need not be bounded better.
     """
-    inner = improved(part_of(node, states[-1]), ROOT, goal)
+    chain = range_chain(bounds.switches, b)
+    *others, inside = chained(node.state, chain)
+    if not others:
+        return None
+    inner = improved(part_of(node, inside), ROOT, goal)
     asides = []
-    for state in states[:-1]:
+    for state in others:
         aside = part_of(node, state) if halted() else moved(bounds, inner, state)
         asides.append(improved(aside, OTHER, min(inner.lower, goal)))
-    return [*asides, inner]
+    return _choice(chain, (*asides, inner))
 
 
-def _by_features(
-    node: Node,
-    states: Sequence[States],
-    goal: float,
-    improved: Improve,
-) -> list[Node]:
-    """A node in parts with and without features, none bounded better than those before it."""
-    ways: list[Node] = []
-    for state in states:
+def by_features(bounds: RowBounds, node: Node, goal: float, improved: Improve) -> Choice | None:
+    """A node in parts with and without k of many features; None where it takes fewer."""
+    room, opened = bounds.room(node.state), len(bounds.opened(node.state))
+    features = leading_features(bounds, node)[:room].tolist() if 0 < room < opened else []
+    if not features or len(features) < room:
+        return None
+    chain, parts = [(feature, -1) for feature in features], list[Node]()
+    for state in chained(node.state, chain):
         way = improved(part_of(node, state), OTHER, goal)
-        ways.append(way if way.lower > node.lower else part_of(node, state))
-        goal = min(goal, ways[-1].lower)
-    return ways
+        parts.append(way if way.lower > node.lower else part_of(node, state))
+        # No part need be bounded better than the others.
+        goal = min(goal, parts[-1].lower)
+    return _choice(chain, parts)
+
+
+def _choice(chain: list[tuple[int, int]], ways: Iterable[Node]) -> Choice:
+    switches, sides = zip(*chain, strict=True)
+    return Choice(switches, sides, tuple(ways))

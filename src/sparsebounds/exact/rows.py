@@ -28,14 +28,14 @@ from sparsebounds.exact.engine import BranchAndBound, cutoff_below
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.reduction import on_all, on_kept
 from sparsebounds.exact.row_basis import STRICT, Basis
-from sparsebounds.exact.row_bounding import AGAIN, OTHER, ROOT, bounded_node
+from sparsebounds.exact.row_bounding import AGAIN, LATER, OTHER, ROOT, bounded_node
 from sparsebounds.exact.row_checkpoint import RowState
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrower
 from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
 from sparsebounds.exact.row_ranges import most_lent
 from sparsebounds.exact.row_record import Choice, Record, part_of
-from sparsebounds.exact.row_root import divided
+from sparsebounds.exact.row_root import by_features, in_ranges
 from sparsebounds.exact.row_ways import FAILED, ROWS, Trial, Ways, without_weak
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
@@ -154,8 +154,9 @@ class RowSearch(BranchAndBound):
 
     def _divide(self, place: int) -> None:
         """Split the root before anything else."""
-        node, b = self.open[place], self.incumbent.b
-        parts = divided(self.bounds, node, b, self.goal, self._improved, self._halted)
+        node, how = self.open[place], (self.goal, self._improved)
+        parts = in_ranges(self.bounds, node, self.incumbent.b, *how, self._halted)
+        parts = parts or by_features(self.bounds, node, *how)
         if parts is not None:
             del self.open[place]
             self._push(self._apply(place, parts), parts.ways[-1])
@@ -368,11 +369,17 @@ class RowSearch(BranchAndBound):
         return bool(decided)
 
     def _improved(
-        self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
+        self,
+        way: Node,
+        effort: Effort | None = None,
+        goal: float | None = None,
+        *,
+        again: bool = False,
     ) -> Node:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._halted():
             return way
+        effort = effort or (LATER if way.lent.sparse else OTHER)
         found = [way, self._bounded(way, effort, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
