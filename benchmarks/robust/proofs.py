@@ -189,8 +189,8 @@ class Proofs(Benchmark[Proved]):
     doc = ABOUT
     caption = (
         f"{caption_of(ABOUT)} Gaps are shares of the objective. envelope: of the bound on the "
-        "tightened box; rows: of that over rows, exact=False, in s of processor time: of one node, or of "
-        "the ranges of the intercept, or of k + 1 parts where k is 5; searched: "
+        "tightened box; rows: of that over rows, exact=False, in s of processor time: of one node, "
+        "or of ranges of the intercept, or of k + 1 parts where k is 5; searched: "
         f"exact=True, {SHORT:g} s of processor time ({LONG:g} s for 200 x 50 and for 5000 "
         "rows); s to 1%: processor time until the gap is 1%; outliers: of every best model "
         "(proved), of the model found. "
