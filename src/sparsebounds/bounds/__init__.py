@@ -61,6 +61,7 @@ from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Spans as Spans
 from sparsebounds.bounds.row_loss import Switches as Switches
+from sparsebounds.bounds.row_ramp import RampRowLoss as RampRowLoss
 from sparsebounds.bounds.row_smooth import SmoothRowLoss as SmoothRowLoss
 from sparsebounds.bounds.row_spans import Round as Round
 from sparsebounds.bounds.row_spans import narrowed as narrowed
@@ -68,6 +69,7 @@ from sparsebounds.bounds.row_spans import proved_ends as proved_ends
 from sparsebounds.bounds.row_spans import with_rounds as with_rounds
 from sparsebounds.bounds.rows import INSIDE as INSIDE
 from sparsebounds.bounds.rows import RowBounds as RowBounds
+from sparsebounds.bounds.rows import scale_of as scale_of
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum

@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import math
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,13 +29,21 @@ from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
 from sparsebounds.bounds.row_lending import Lending
 from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
+from sparsebounds.bounds.row_ramp import RampRowLoss
 from sparsebounds.bounds.row_smooth import SmoothRowLoss
 from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, has_factor, norms_up
-from sparsebounds.losses import ResidualLoss, Truncated
+from sparsebounds.losses import Loss, Ramp, ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
 """The part of its ridge that a feature lends at most: where it is in."""
+
+NodeLoss: TypeAlias = RowLoss | SmoothRowLoss | RampRowLoss
+
+
+def scale_of(loss: Loss) -> float:
+    """The scale c of residuals: 1 for the ramp."""
+    return loss.c if isinstance(loss, ResidualLoss) else 1.0
 
 
 class RowBounds:
@@ -55,8 +64,7 @@ class RowBounds:
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        assert isinstance(program.loss, ResidualLoss)
-        self.c = program.loss.c
+        self.c = scale_of(program.loss)
         self.own = own_ridges(program, eta)
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
         """X, one feature per row."""
@@ -79,7 +87,7 @@ class RowBounds:
         loss = program.loss
         smooth = isinstance(loss, ResidualLoss) and math.isfinite(loss.dip)
         single = program.groups.single and program.matrix.elementwise
-        return (smooth or isinstance(loss, Truncated)) and single
+        return (smooth or isinstance(loss, Truncated | Ramp)) and single
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
@@ -105,9 +113,11 @@ class RowBounds:
                 low, high = np.maximum(low, spans.low), np.minimum(high, spans.high)
         return low, high
 
-    def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:
+    def loss(self, state: States, lent: Lent) -> NodeLoss:
         """The rows' losses at a node."""
         loss = self.program.loss
+        if isinstance(loss, Ramp):
+            return RampRowLoss(self.program.y, lent.theta)
         if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
             return SmoothRowLoss(loss, lent.theta)
         return RowLoss(self.c, *self.ends(state), lent.theta)
@@ -244,7 +254,7 @@ class RowBounds:
 
     def _tangent(
         self,
-        rows: RowLoss | SmoothRowLoss,
+        rows: NodeLoss,
         above: States,
         state: States,
         W: Vector,
@@ -354,7 +364,7 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, rows: RowLoss | SmoothRowLoss, state: States, used: Mask, lent: Lent) -> bool:
+    def _proved(self, rows: NodeLoss, state: States, used: Mask, lent: Lent) -> bool:
         """Whether H is proved convex at a node along the features left and those of its points.
 
         To know more of rows only adds curvature: one proof serves the nodes below it.

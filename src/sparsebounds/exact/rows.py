@@ -21,7 +21,16 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import WIDER, Lent, RowBounds, States, Switches, objective_up, outer_range
+from sparsebounds.bounds import (
+    WIDER,
+    Lent,
+    RowBounds,
+    States,
+    Switches,
+    objective_up,
+    outer_range,
+    scale_of,
+)
 from sparsebounds.certificates import RowTree
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.row_bounding import AGAIN, OTHER, ROOT, bounded_node
@@ -81,7 +90,7 @@ class RowSearch:
         self.eta = 0.0 if program.ball is None else eta
         level = max(level, objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT))
         outer = outer_range(program, level, boxes, claim=True)
-        cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
+        cuts = range_cuts(model.b, scale_of(program.loss), *outer[0])
         switches = Switches(self.program.m, program.n, cuts)
         self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
         self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
