@@ -13,9 +13,9 @@ l is the lesser of 1 and max(0, s), and max(0, s) >= lambda s for any lambda in 
 
     v = min(1 - t^2/(2 kappa), lambda s0 - (t - lambda)^2/(2 kappa)),
 
-the least values of 1 and of lambda s less the rest. lambda = t + kappa s0, put inside [0, 1], is the
-best one, and t = psi'(s0) the best slope. At the kink psi' jumps, and t is any number in between:
-Newton's method is given psi with the kink rounded off from below, psi' = s/ROUNDED.
+the least values of 1 and of lambda s less the rest. lambda = t + kappa s0, put inside [0, 1], is
+the best one, and t = psi'(s0) the best slope. At the kink 0 psi' jumps, and t is any number in
+between: Newton's method is given psi with the kink rounded off from below, psi' = s/ROUNDED.
 """
 
 from __future__ import annotations
