@@ -164,7 +164,7 @@ def watched(problem: Problem) -> tuple[list[Outlook], bool, float]:
     models = Search(program, relaxed)
     exact = ExactSearch(program, relaxed, models.quick(), 1e-4)
     search, began, limit = exact.search, process_time(), [SHORT]
-    if not exact.open:
+    if not exact.search.left:
         raise Unavailable("the first node closes")
     track = [search.outlook]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sparsebounds._support.deadline import TimeUp
-from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.feature_search import FeatureSearch
 
 
-class Stopped(BranchAndBound):
+class Stopped(FeatureSearch):
     """A search whose first batch of nodes takes a while and does not end."""
 
     end: type[BaseException] = TimeUp
@@ -26,13 +26,13 @@ class Stopped(BranchAndBound):
     def _close_open(self) -> bool:
         return True
 
-    def _expand(self) -> None:
+    def _step(self) -> None:
         time.sleep(0.02)
         raise self.end
 
 
 def test_time_counts_where_a_batch_was_given_up() -> None:
-    search = Stopped(None, SimpleNamespace(memory=None), None, float)  # type: ignore[arg-type]
+    search = Stopped(None, None, float, SimpleNamespace(memory=None))  # type: ignore[arg-type]
     search.run(lambda: False)
     assert search.seconds >= 0.02
     search.end = KeyboardInterrupt

@@ -314,7 +314,7 @@ def test_an_interrupt_anywhere_claims_nothing_false(
 
 def test_depth_first_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     best_first = crowd()
-    monkeypatch.setattr("sparsebounds.exact.engine.MEMORY", 0)
+    monkeypatch.setattr("sparsebounds.exact.feature_search.MEMORY", 0)
     depth_first = sb.near_optimal(crowded(), 0.02)
     assert depth_first.complete
     assert depth_first.supports == best_first.supports

@@ -89,7 +89,7 @@ def test_control_c_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def struck(*given: Any, **more: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(row_enumeration.RowSearch, "_expand", struck)
+    monkeypatch.setattr(row_enumeration.RowSearch, "_step", struck)
     assert "Ctrl-C" in sb.near_optimal(program, 0.3).message
 
 

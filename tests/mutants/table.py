@@ -582,25 +582,24 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _of(
         "exact search: both children on one side",
-        "exact/engine.py",
+        "exact/feature_search.py",
         "child[group], left[group] = side, -side",
         "child[group], left[group] = side, side",
         f"{SEARCH}::test_hard_columns",
     ),
     _of(
         "exact search: nodes closed too soon",
-        "exact/search.py",
-        "return upper - MARGIN * tol * program.size(upper + base)",
-        "return upper - 1e4 * tol * program.size(upper + base)",
+        "exact/engine.py",
+        "upper - MARGIN * tol * program.size(upper + base)",
+        "upper - 1e4 * tol * program.size(upper + base)",
         f"{SEARCH}::test_hard_columns",
     ),
     _of(
         "exact search: better models are not taken",
-        "exact/minimization.py",
+        "exact/engine.py",
         "if model.value < self.incumbent.value:",
         "if model.value < 0.9 * self.incumbent.value:",
         f"{SEARCH}::test_hard_columns",
-        within="settle",
     ),
     _of(
         "bounder: always-in features use the budget",
@@ -661,8 +660,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _of(
         "record: the children change places",
         "exact/record.py",
-        "return len(self.duals) - 2, len(self.duals) - 1",
-        "return len(self.duals) - 1, len(self.duals) - 2",
+        "return 2 * self.splits - 1, 2 * self.splits",
+        "return 2 * self.splits, 2 * self.splits - 1",
         f"{SEARCH}::test_hard_columns",
     ),
     # Tables.
@@ -937,6 +936,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "if scope is None:",
         f"{ROW_TREE}::test_forged_trees_are_refused",
         f"{ROW_TREE}::test_other_numbers_are_true_or_prove_less",
+    ),
+    _of(
+        "row checkpoint: a file is believed",
+        "exact/row_checkpoint.py",
+        "min(leaf.lower, float(lower[at[leaf.node]]))",
+        "float(lower[at[leaf.node]])",
+        "exact/test_row_checkpoint.py::test_damaged_files",
     ),
     _of(
         "row tree: switches set twice",

@@ -10,8 +10,12 @@ from sparsebounds.certificates.certificate import (
     leaf_claim,
 )
 from sparsebounds.certificates.cover import uncovered
+from sparsebounds.certificates.row_codec import row_tree_arrays as row_tree_arrays
+from sparsebounds.certificates.row_codec import row_tree_from as row_tree_from
 from sparsebounds.certificates.row_tree import RowTree as RowTree
 from sparsebounds.certificates.row_tree import SpanProof as SpanProof
+from sparsebounds.certificates.row_tree import row_bounds as row_bounds
+from sparsebounds.certificates.row_tree import row_leaves as row_leaves
 from sparsebounds.certificates.row_tree import row_tree_bound as row_tree_bound
 from sparsebounds.certificates.tree import MOST_TRIED as MOST_TRIED
 from sparsebounds.certificates.tree import Shift as Shift

@@ -1,8 +1,8 @@
-"""Trees over rows in certificates: JSON with compressed arrays (`certificates.tree_codec`)."""
+"""Trees over rows in certificates and checkpoints, as `certificates.tree_codec` has the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Lent, Round, States
 from sparsebounds.certificates._reader import Reader
 from sparsebounds.certificates.row_tree import RowTree, SpanProof
-from sparsebounds.certificates.tree_codec import MOST, compressed, texts
+from sparsebounds.certificates.tree_codec import MOST, Arrays, as_stored, compressed, texts
+from sparsebounds.program import Program
 
 ROWS = {
     "kept": "<i8",
@@ -53,22 +54,63 @@ def encode_row_tree(tree: RowTree) -> dict[str, Any]:
     """A tree over rows as a JSON object."""
     sizes = {"kept_count": len(tree.kept), "cut_count": len(tree.cuts), "splits": len(tree.parent)}
     sizes |= {"point_count": len(tree.counts), "lent_count": len(tree.etas)}
-    document = sizes | texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
-    return document | ({"spans": _encode_spans(tree)} if tree.spans else {})
+    document: dict[str, Any] = sizes | texts(vars(tree) | {"eta": np.array([tree.eta])}, ROWS)
+    if tree.spans:
+        arrays = _span_arrays(tree)
+        ends = {"parts": len(tree.spans), "rounds": len(arrays["lent"]), "ends": len(arrays["row"])}
+        document["spans"] = ends | texts(arrays, SPANS)
+    return document
 
 
 def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
     """The tree over rows in an object, on data of n rows and m columns."""
     count, cuts = reader.integer("kept_count", 1, m), reader.integer("cut_count", 0, MOST)
     splits, points = reader.integer("splits", 0, MOST), reader.integer("point_count", 1, MOST)
-    lents, arrays = reader.integer("lent_count", 1, MOST), compressed(reader, ROWS)
+    sizes = count, cuts, splits, points, reader.integer("lent_count", 1, MOST)
+    tree = _row_tree(compressed(reader, ROWS), sizes, n, m, old="sparse" not in reader.content)
+    if "spans" not in reader.content:
+        return tree
+    record = reader.record("spans")
+    parts, rounds = record.integer("parts", 1, MOST), record.integer("rounds", 0, MOST)
+    ends = parts, rounds, record.integer("ends", 0, MOST)
+    return _with_spans(tree, compressed(record, SPANS), ends, n)
+
+
+def row_tree_arrays(tree: RowTree) -> dict[str, Any]:
+    """The arrays of a tree over rows for a checkpoint."""
+    values = {f"tree_{name}": np.atleast_1d(vars(tree)[name]).ravel() for name in ROWS}
+    if tree.spans:
+        values |= {
+            f"span_{name}": np.asarray(part, dtype=np.float64 if "f" in SPANS[name] else np.int64)
+            for name, part in _span_arrays(tree).items()
+        }
+    return values
+
+
+def row_tree_from(arrays: Mapping[str, Any], program: Program) -> RowTree:
+    """What `row_tree_arrays` was given; ValueError or LookupError where it is no tree."""
+    held = {name: arrays[f"tree_{name}"] for name in ROWS}
+    sizes = tuple(len(held[name]) for name in ("kept", "cuts", "parent", "counts", "etas"))
+    tree = _row_tree(as_stored(held), sizes, program.n, program.m)
+    if "span_level" not in arrays:
+        return tree
+    held = {name: arrays[f"span_{name}"] for name in SPANS}
+    ends = tuple(len(held[name]) for name in ("part_rounds", "counts", "row"))
+    return _with_spans(tree, as_stored(held), ends, program.n)
+
+
+def _row_tree(
+    arrays: Arrays, sizes: tuple[int, ...], n: int, m: int, *, old: bool = False
+) -> RowTree:
+    """The tree, without its spans; `old` ones do not say where features lend by supports."""
+    count, cuts, splits, points, lents = sizes
     size = 1 + 2 * splits
     counts = arrays.places("counts", points, 0, count)
     stored = int(counts.sum())
     no_sparse = np.zeros(lents, dtype=np.int64)
     if max(stored, lents * max(n, m)) > MOST:
-        raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
-    tree = RowTree(
+        raise CertificateError(f"{arrays.path} must hold {MOST} numbers of a kind at most.")
+    return RowTree(
         kept=arrays.places("kept", count, 0, m - 1),
         cuts=arrays.numbers("cuts", cuts),
         eta=float(arrays.numbers("eta", 1)[0]),
@@ -85,21 +127,17 @@ def decode_row_tree(reader: Reader, n: int, m: int) -> RowTree:
         shares=arrays.numbers("shares", lents * count).reshape(lents, count),
         etas=arrays.numbers("etas", lents),
         middles=arrays.numbers("middles", lents),
-        sparse=arrays.places("sparse", lents, 0, 1) if "sparse" in reader.content else no_sparse,
+        sparse=no_sparse if old else arrays.places("sparse", lents, 0, 1),
     )
-    if "spans" not in reader.content:
-        return tree
-    spans, level = _decode_spans(reader.record("spans"), count, n, cuts, lents)
-    return replace(tree, spans=spans, level=level)
 
 
-def _encode_spans(tree: RowTree) -> dict[str, Any]:
-    """Spans as a JSON object: parts, their rounds, and the ends of these."""
+def _span_arrays(tree: RowTree) -> dict[str, Any]:
+    """Spans as arrays: parts, their rounds, and the ends of these."""
     spans = tree.spans
     scopes = [np.flatnonzero(part.scope) for part in spans]
     rounds = [pair for part in spans for pair in part.rounds]
     ends = [one for _, one in rounds]
-    arrays = {
+    return {
         "level": [tree.level],
         "scope_counts": [len(scope) for scope in scopes],
         "scope": _joined(
@@ -114,35 +152,31 @@ def _encode_spans(tree: RowTree) -> dict[str, Any]:
         "end": _joined([one.end for one in ends]),
         "values": _joined([one.W.ravel() for one in ends]),
     }
-    sizes = {"parts": len(spans), "rounds": len(rounds), "ends": len(arrays["row"])}
-    return sizes | texts(arrays, SPANS)
 
 
 def _joined(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _decode_spans(
-    reader: Reader, kept: int, n: int, cuts: int, lents: int
-) -> tuple[tuple[SpanProof, ...], float]:
-    """The spans in an object and their level; CertificateError where arrays do not fit."""
-    parts, rounds = reader.integer("parts", 1, MOST), reader.integer("rounds", 0, MOST)
-    ends, arrays = reader.integer("ends", 0, MOST), compressed(reader, SPANS)
+def _with_spans(tree: RowTree, arrays: Arrays, lengths: tuple[int, ...], n: int) -> RowTree:
+    """The tree with the spans in these arrays; CertificateError where they do not fit."""
+    parts, rounds, ends = lengths
+    kept, cuts, lents = len(tree.kept), len(tree.cuts), len(tree.etas)
     if ends * kept > MOST:
-        raise CertificateError(f"{reader.path} must hold {MOST} numbers of a kind at most.")
+        raise CertificateError(f"{arrays.path} must hold {MOST} numbers of a kind at most.")
     switches = kept + 2 * n + cuts
     sizes = arrays.places("scope_counts", parts, 0, switches)
     signed = arrays.places("scope", int(sizes.sum()), -switches, switches)
     own = arrays.places("part_rounds", parts, 0, rounds)
     counts = arrays.places("counts", rounds, 0, ends)
     if own.sum() != rounds or counts.sum() != ends or np.any(signed == 0):
-        raise CertificateError(f"{reader.path} has parts, rounds and ends that do not add up.")
+        raise CertificateError(f"{arrays.path} has parts, rounds and ends that do not add up.")
     lent = arrays.places("lent", rounds, 0, lents - 1)
     row, tilt = arrays.places("row", ends, 0, n), arrays.numbers("tilt", ends)
     intercept, end = arrays.numbers("intercept", ends), arrays.numbers("end", ends)
     values = arrays.numbers("values", ends * kept).reshape(ends, kept)
     if np.any(tilt == 0.0):
-        raise CertificateError(f"{reader.path}.tilt must not be 0.")
+        raise CertificateError(f"{arrays.path}.tilt must not be 0.")
     last, nothing = np.cumsum(counts), Lent.nothing(n, kept)
     made = []
     for number in range(rounds):
@@ -153,7 +187,7 @@ def _decode_spans(
         state: States = np.zeros(switches, dtype=np.int8)
         state[np.abs(scope) - 1] = np.sign(scope)
         if np.count_nonzero(state) != len(scope):
-            raise CertificateError(f"{reader.path}.scope names a switch twice.")
+            raise CertificateError(f"{arrays.path}.scope names a switch twice.")
         chosen = range(int(first[place]), int(first[place] + own[place]))
         proofs.append(SpanProof(state, tuple((int(lent[one]), made[one]) for one in chosen)))
-    return tuple(proofs), float(arrays.numbers("level", 1)[0])
+    return replace(tree, spans=tuple(proofs), level=float(arrays.numbers("level", 1)[0]))

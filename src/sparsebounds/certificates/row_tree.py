@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,16 @@ class SpanProof:
     scope: States
     rounds: tuple[tuple[int, Round], ...]
     """Each with the row of `theta` that it goes with."""
+
+
+class RowLeaf(NamedTuple):
+    """A leaf of a tree, with the bound at its point."""
+
+    node: int
+    state: States
+    point: int
+    w: Vector
+    lower: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +106,17 @@ class RowTree:
         """The number of nodes that were not split."""
         return self.size - len(self.parent)
 
-    def states(self, program: Program) -> Iterator[tuple[States, States, int]]:
-        """The leaves' states, those of the nodes whose losses bound them, and the points.
+    @cached_property
+    def lents(self) -> list[Lent]:
+        """What is lent, row by row of `theta`."""
+        parts = self.theta, self.shares, self.etas.tolist(), self.middles.tolist()
+        return [
+            Lent(theta, shares, eta, middle, bool(sparse))
+            for theta, shares, eta, middle, sparse in zip(*parts, self.sparse, strict=True)
+        ]
+
+    def states(self, program: Program) -> Iterator[tuple[int, States, States, int]]:
+        """The leaves, their states, those of the nodes whose losses bound them, and the points.
 
         TreeError where they are no proof.
         """
@@ -121,7 +142,7 @@ class RowTree:
                     raise TreeError("a leaf is bounded at a node that it is no part of")
                 if not 0 <= self.points[node] < len(self.counts):
                     raise TreeError("a leaf has no bound")
-                yield state, scope, int(self.points[node])
+                yield node, state, scope, int(self.points[node])
                 continue
             switch = int(self.switch[made])
             if not 0 <= switch < count or state[switch] != 0:
@@ -145,6 +166,18 @@ def row_tree_bound(
     `boxes` are dual vectors that cut the range of the intercept (`bounds.enclosure`). TreeError,
     with a clause, where it is no proof. With `claim`, what a certificate may claim.
     """
+    bounds = row_bounds(program, tree, level, boxes, claim=claim)
+    # Other models are above the level.
+    lower = tree.level if tree.spans else np.inf
+    for leaf in row_leaves(bounds, tree):
+        lower = min(lower, leaf.lower)
+    return float(min(lower, bounds.outer[1]))
+
+
+def row_bounds(
+    program: Program, tree: RowTree, level: float, boxes: Sequence[Vector], *, claim: bool
+) -> RowBounds:
+    """What bounds the nodes of a tree, its spans proved; TreeError where they are not."""
     if not RowBounds.known(program):
         raise TreeError("a tree over rows is for robust losses and the ramp")
     if not np.array_equal(tree.kept, np.flatnonzero(~program.never)):
@@ -160,34 +193,26 @@ def row_tree_bound(
     bounds = RowBounds(reduced, switches, outer, eta=tree.eta, claim=claim)
     if not np.all(bounds.own > 0.0):
         raise TreeError("its multiplier is not above 0")
-    lent = [
-        Lent(theta, shares, float(eta), float(middle), bool(sparse))
-        for theta, shares, eta, middle, sparse in zip(
-            tree.theta, tree.shares, tree.etas, tree.middles, tree.sparse, strict=True
-        )
-    ]
-    ends, lower = np.cumsum(tree.counts), np.inf
-    if tree.spans:
-        # Other models are above the level.
-        bounds, lower = _spanned(bounds, tree.spans, lent, tree.level), tree.level
-    for state, scope, point in tree.states(reduced):
+    return _spanned(bounds, tree) if tree.spans else bounds
+
+
+def row_leaves(bounds: RowBounds, tree: RowTree) -> Iterator[RowLeaf]:
+    """The leaves of a tree; TreeError where they are no proof."""
+    ends = np.cumsum(tree.counts)
+    for node, state, scope, point in tree.states(bounds.program):
         part = slice(ends[point] - tree.counts[point], ends[point])
-        w = np.zeros(reduced.m)
+        w = np.zeros(bounds.program.m)
         w[tree.support[part]] = tree.values[part]
-        b, lends = float(tree.intercept[point]), lent[tree.lent[point]]
-        found = bounds.bound(state, w, b, lends, scope)
-        lower = min(lower, found)
-    return float(min(lower, outer[1]))
+        b, lent = float(tree.intercept[point]), tree.lents[tree.lent[point]]
+        yield RowLeaf(node, state, point, w, bounds.bound(state, w, b, lent, scope))
 
 
-def _spanned(
-    bounds: RowBounds, spans: Sequence[SpanProof], lent: Sequence[Lent], level: float
-) -> RowBounds:
+def _spanned(bounds: RowBounds, tree: RowTree) -> RowBounds:
     """The bounds with what is known of rows; TreeError where it is not proved."""
     program = bounds.program
     if not isinstance(program.loss, Truncated):
         raise TreeError("spans of rows are for the truncated loss")
-    for part in spans:
+    for part in tree.spans:
         scope = part.scope.copy()
         last = program.n - (not program.fit_intercept)
         if any(np.any(one.row > last) for _, one in part.rounds):
@@ -195,8 +220,8 @@ def _spanned(
         if np.any(scope[: program.m][program.always] < 0):
             raise TreeError("spans are of models without a feature that is always in")
         scope[: program.m][program.always] = 1
-        rounds = (replace(one, lent=lent[place]) for place, one in part.rounds)
-        known = with_rounds(bounds, scope, rounds, level)
+        rounds = (replace(one, lent=tree.lents[place]) for place, one in part.rounds)
+        known = with_rounds(bounds, scope, rounds, tree.level)
         if known is None:
             raise TreeError("a span of a row is not proved")
         bounds = known

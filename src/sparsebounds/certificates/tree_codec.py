@@ -114,7 +114,7 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     """What `tree_arrays` was given; ValueError or LookupError where it is no tree."""
     held = {name: arrays[f"{prefix}tree_{name}"] for name in TREE}
     splits, count = len(held["parent"]), len(held["kept"])
-    tree = _tree(_as_stored(held), splits, count, program.n, program.m)
+    tree = _tree(as_stored(held), splits, count, program.n, program.m)
     if not np.array_equal(program.loss.clip(program.y, tree.removal), tree.removal):
         raise ValueError("a dual vector is outside the domain")
     nodes = places(arrays[f"{prefix}shift_nodes"], tree.size).tolist()
@@ -126,16 +126,16 @@ def tree_from(arrays: Mapping[str, Any], program: Program, prefix: str = "") -> 
     ):
         held = dict(zip(SHIFT, parts, strict=True))
         sizes = len(held["support"]), len(held["shifted"])
-        shifts[node] = _shift(_as_stored(held), *sizes, count)
+        shifts[node] = _shift(as_stored(held), *sizes, count)
     more: dict[str, Any] = {"shifts": shifts}
     if f"{prefix}tree_exhausted" in arrays:
         more["exhausted"] = places(arrays[f"{prefix}tree_exhausted"], tree.size)
     if f"{prefix}minorant_factor" in arrays:
         held = {name: arrays[f"{prefix}minorant_{name}"] for name in MINORANT}
-        minorant = _minorant(_as_stored(held), count)
+        minorant = _minorant(as_stored(held), count)
         if f"{prefix}region_level" in arrays:
             held = {name: arrays[f"{prefix}region_{name}"] for name in REGION}
-            minorant = replace(minorant, region=_region(_as_stored(held), count, program.n))
+            minorant = replace(minorant, region=_region(as_stored(held), count, program.n))
         more["minorant"] = minorant
     return replace(tree, **more)
 
@@ -230,7 +230,7 @@ def compressed(reader: Reader, types: Mapping[str, str]) -> Arrays:
     return Arrays(reader.path, read)
 
 
-def _as_stored(held: Mapping[str, Any]) -> Arrays:
+def as_stored(held: Mapping[str, Any]) -> Arrays:
     def read(name: str, length: int, dtype: Any) -> Any:
         if held[name].dtype != dtype or held[name].shape != (length,):
             raise ValueError(f"{name} is not an array of that type and length")

@@ -11,6 +11,7 @@ from sparsebounds.exact.near import near_around as near_around
 from sparsebounds.exact.near import near_optimal as near_optimal
 from sparsebounds.exact.root import RootProof as RootProof
 from sparsebounds.exact.root import root_proof as root_proof
+from sparsebounds.exact.row_checkpoint import RowCheckpoint as RowCheckpoint
 from sparsebounds.exact.rows import RowSearch as RowSearch
 from sparsebounds.exact.search import EFFORT as EFFORT
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of

@@ -8,8 +8,9 @@ model's objective and the tree's bound are evaluated again from the data.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -52,7 +53,10 @@ class SearchState:
     outlook: Outlook
 
 
-class Checkpoint:
+State = TypeVar("State")
+
+
+class SearchFile(ABC, Generic[State]):
     """The file of one search: a problem on its data, to a tolerance."""
 
     def __init__(self, path: str | os.PathLike[str], program: Program, tol: float) -> None:
@@ -64,15 +68,31 @@ class Checkpoint:
             "tol": repr(float(tol)),
         }
         self._file = CheckpointFile(path, identity, _OTHER, "a search", INTERVAL)
-        self.saved = self._read()
+        arrays = self._file.read()
+        self.saved = None if arrays is None else self._file.read_as(lambda: self._state(arrays))
         """What the file held; None where there was none."""
 
     def due(self) -> bool:
         """Whether it is time to save again."""
         return self._file.due()
 
-    def save(self, state: SearchState) -> None:
+    def save(self, state: State) -> None:
         """Write the state."""
+        self._file.write(self._arrays(state))
+
+    @abstractmethod
+    def _arrays(self, state: State) -> dict[str, Any]:
+        """A state as arrays."""
+
+    @abstractmethod
+    def _state(self, arrays: dict[str, Any]) -> State:
+        """The state in a file's arrays; an error where they are not one."""
+
+
+class Checkpoint(SearchFile[SearchState]):
+    """The file of a search over features."""
+
+    def _arrays(self, state: SearchState) -> dict[str, Any]:
         arrays = tree_arrays(state.tree)
         arrays |= {f"open_{f.name}": getattr(state.open, f.name) for f in fields(Bounded)}
         arrays["places"] = state.places
@@ -80,14 +100,9 @@ class Checkpoint:
         slack = state.outlook.root_gap / state.price
         arrays["numbers"] = np.array([state.closed, state.seconds, state.price, slack])
         arrays["w"], arrays["b_eta"] = state.model.w, np.array([state.model.b, state.model.eta])
-        self._file.write(arrays)
-
-    def _read(self) -> SearchState | None:
-        arrays = self._file.read()
-        return None if arrays is None else self._file.read_as(lambda: self._state(arrays))
+        return arrays
 
     def _state(self, arrays: dict[str, Any]) -> SearchState:
-        """The state in a file's arrays; an error where they are not one."""
         tree = tree_from(arrays, self.program)
         flaw = tree.flaw(~self.program.never, self.program.always)
         if flaw:

@@ -1,7 +1,8 @@
-"""Best-bound branch and bound over supports: the open nodes in arrays, bounded in small batches.
+"""Best-bound branch and bound: the loop that all exact searches share.
 
-One engine serves two searches, `minimization` (the best model, and a proof) and `enumeration` (all
-supports below a cutoff). They differ in their cutoff and in `settle`: what becomes of new nodes.
+Searches over features (`feature_search`) and over rows (`rows`) derive from it. There are two kinds
+of each, which differ in their cutoff and in what they do with a node: for the best model, and a
+proof (`minimization`, `rows`); for all supports below a cutoff (`enumeration`, `row_enumeration`).
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import Deadline, TimeUp
-from sparsebounds.bounds import States, together
-from sparsebounds.exact.bounder import Bounded, Bounder
-from sparsebounds.exact.frontier import Frontier
-from sparsebounds.exact.record import Record
-from sparsebounds.models import Model
+from sparsebounds.fitting import Model
 from sparsebounds.program import Program
 
-BATCH = 8
-"""Nodes split at a time: more would split nodes that a better model closes."""
+MARGIN = 0.99
+"""Part of the tolerance that a search for the best model uses: the rest is for rounding."""
 
-MEMORY = 1 << 30
-"""Bytes of open nodes beyond which the newest are split first: depth before breadth."""
+
+def cutoff_below(program: Program, tol: float, base: float = 0.0) -> Callable[[float], float]:
+    """The cutoff of a search for the best model, to a tolerance.
+
+    `base` is what its values lie below those of the program.
+    """
+    return lambda upper: upper - MARGIN * tol * program.size(upper + base)
 
 
 @dataclass(eq=False)
@@ -34,16 +36,11 @@ class BranchAndBound(ABC):
     """The search tree of a program: run it, stop it, run it again."""
 
     program: Program
-    bounder: Bounder
     incumbent: Model
     """The best model known."""
 
     cutoff_at: Callable[[float], float]
     """The cutoff, a function of the incumbent's value."""
-
-    record: Record = field(default_factory=Record, init=False)
-    open: Frontier | None = field(default=None, init=False)
-    """None until the root is bounded."""
 
     closed: float = field(default=np.inf, init=False)
     """The smallest bound of the nodes closed."""
@@ -52,60 +49,51 @@ class BranchAndBound(ABC):
     seconds: float = field(default=0.0, init=False)
     """Spent in `run` so far."""
 
+    _stop: Callable[[], bool] = field(init=False)
+
     @property
     def cutoff(self) -> float:
         """A bound of at least this closes a node."""
         return self.cutoff_at(self.incumbent.value)
 
     @property
+    @abstractmethod
     def least(self) -> float:
         """The smallest bound of the open nodes: inf where none is left, -inf before the start."""
-        if self.open is None:
-            return -np.inf
-        return float(np.min(self.open.nodes.lower, initial=np.inf))
+
+    @property
+    @abstractmethod
+    def left(self) -> int:
+        """The number of open nodes."""
 
     @property
     def lower(self) -> float:
         """The bound that the tree gives so far, before any rounding for a claim."""
         return min(self.closed, self.least, self.incumbent.value)
 
-    @property
-    def aim(self) -> float:
-        """The bound that the children of a split should reach; np.inf: split on one feature."""
-        return self.cutoff
-
-    @abstractmethod
-    def settle(self, state: States, w: Vector, b: Vector, at: Index) -> tuple[Bounded, Index]:
-        """Bound new nodes, whose places in the tree are `at`; those that stay open, and where.
-
-        Bounding starts from the coefficients w and b.
-        """
-
     @abstractmethod
     def progress(self) -> Any:
         """Where the search stands."""
 
-    def start(self, w: Vector, b: float) -> None:
-        """Bound the root, which holds every support."""
-        state = np.zeros((1, self.program.m), dtype=np.int8)
-        state[:, self.program.always] = 1
-        self.open = Frontier(*self.settle(state, w[None], np.array([b]), np.array([0])))
+    def run(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        report: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Take steps until every node is closed, or it is told to stop.
 
-    def run(self, stop: Callable[[], bool], report: Callable[[Any], None] | None = None) -> None:
-        """Split and bound until every node is closed, or it is told to stop. Ctrl-C stops it.
-
-        So does a batch of nodes that would not end before the bounder's deadline.
+        Ctrl-C stops it, and so does a step that would not end before a deadline: the search is then
+        where that step began.
         """
-        clock, earlier = Deadline(), self.seconds
+        clock, earlier, self._stop = Deadline(), self.seconds, stop
         while self._close_open() and not stop():
-            before = self.record.splits, self.nodes, self.bounder.memory
+            before = self._mark()
             try:
-                self._expand()
+                self._step()
             except (KeyboardInterrupt, TimeUp) as end:
-                # Half a batch proves nothing: back to where it began. `closed` stays: too small a
-                # number does no harm, and bounds of the same nodes will be taken again.
-                splits, self.nodes, self.bounder.memory = before
-                self.record.forget(splits)
+                # Half a step proves nothing. `closed` stays: too small a number does no harm, and
+                # bounds of the same nodes will be taken again.
+                self._go_back(before)
                 self.seconds = earlier + clock.seconds
                 if isinstance(end, TimeUp):
                     return
@@ -118,51 +106,23 @@ class BranchAndBound(ABC):
         """Take note of the bounds of nodes that are closed."""
         self.closed = min(self.closed, float(np.min(lower, initial=np.inf)))
 
+    def offer(self, model: Model) -> None:
+        """Keep a model if it is the best."""
+        if model.value < self.incumbent.value:
+            self.incumbent = model
+
+    @abstractmethod
     def _close_open(self) -> bool:
         """Close open nodes that a better incumbent has settled; whether any are left."""
-        assert self.open is not None
-        lower = self.open.nodes.lower
-        live = lower < self.cutoff
-        if not live.all():
-            self.close(lower[~live])
-            self.open.keep(live)
-        return len(self.open) > 0
 
-    def _choice(self, nodes: Bounded, places: Index) -> Index:
-        """The nodes to split: those of least bound, or the newest where memory is short."""
-        size = min(together(self.program, BATCH), len(places))
-        key = -places if nodes.bytes > MEMORY else nodes.lower
-        return np.argpartition(key, size - 1)[:size]
+    @abstractmethod
+    def _step(self) -> None:
+        """Split some open nodes and bound what they are split into, or bound some again."""
 
-    def _expand(self) -> None:
-        assert self.open is not None
-        opened, places = self.open.nodes, self.open.places
-        chosen = self._choice(opened, places)
-        state: list[States] = []
-        w: list[Vector] = []
-        b: list[float] = []
-        at: list[int] = []
-        for row in chosen:
-            split = self.bounder.split(opened, row, self.aim)
-            if split is None:
-                # Every feature is decided, and the bound is as high as float64 takes it.
-                self.close(opened.lower[row])
-                continue
-            left, node = opened.state[row].copy(), int(places[row])
-            for feature, side in zip(split.features.tolist(), split.sides.tolist(), strict=True):
-                made = self.record.split(node, feature)
-                child, group = left.copy(), self.program.groups.whole(np.array([feature]))
-                child[group], left[group] = side, -side
-                state.append(child)
-                at.append(made[int(side > 0)])
-                node = made[int(side < 0)]
-            state.append(left)
-            at.append(node)
-            w.append(split.w)
-            b += [opened.b[row]] * len(split.w)
-        kept, kept_at = Bounded.none(self.program.m), places[:0]
-        if state:
-            kept, kept_at = self.settle(
-                np.stack(state), np.concatenate(w), np.array(b), np.array(at)
-            )
-        self.open.replace(chosen, kept, kept_at)
+    @abstractmethod
+    def _mark(self) -> Any:
+        """What `_go_back` needs to know of the search as it stands."""
+
+    @abstractmethod
+    def _go_back(self, mark: Any) -> None:
+        """Undo a step that was not finished."""

@@ -17,6 +17,8 @@ stays so.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,6 +30,7 @@ from sparsebounds.bounds import States, node_bounds
 from sparsebounds.certificates import based, dual_vectors
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.feature_search import FeatureSearch
 from sparsebounds.exact.reduction import Reduction
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
@@ -80,9 +83,37 @@ class Found:
         return self.model.value - self.lower <= error
 
 
+class Listing(BranchAndBound):
+    """A search whose cutoff is above the incumbent's value: supports below it are kept."""
+
+    @abstractmethod
+    def supports(self) -> Sequence[Found]:
+        """The supports met that may be below the level, and others."""
+
+    @property
+    def level(self) -> float:
+        """Supports of a value below this are kept."""
+        return self.cutoff_at(self.incumbent.value)
+
+    @property
+    @abstractmethod
+    def unseen(self) -> float:
+        """No support that is not found has a smaller value; inf where none is below the level."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no node is left to be split."""
+        return self.least >= self.cutoff
+
+    def progress(self) -> NearProgress:
+        found = sum(one.model.value < self.level for one in self.supports())
+        sides = self.incumbent.value, self.lower, self.unseen
+        return NearProgress(self.nodes, self.left, found, *sides, self.seconds)
+
+
 @dataclass(eq=False)
-class Enumeration(BranchAndBound):
-    """Its cutoff is above the incumbent's value: supports below it are kept, the others dropped.
+class Enumeration(Listing, FeatureSearch):
+    """The supports below the cutoff, searched over features.
 
     Nodes, their bounds and the cutoff are those of the smaller program; models and what is said
     about them are those of the program on the features kept, `part`.
@@ -103,22 +134,11 @@ class Enumeration(BranchAndBound):
         return up(self.level - self.base)
 
     @property
-    def level(self) -> float:
-        """Supports of a value below this are kept."""
-        return self.cutoff_at(self.incumbent.value)
-
-    @property
     def lower(self) -> float:
         return min(based(self.base, min(self.closed, self.least)), self.incumbent.value)
 
     @property
-    def ended(self) -> bool:
-        """Whether no node is left to be split."""
-        return self.least >= self.cutoff
-
-    @property
     def unseen(self) -> float:
-        """No support that is not found has a smaller value; inf where none is below the cutoff."""
         least = np.inf if self.ended else based(self.base, self.least)
         return least if self.unsure >= self.level else min(least, self.unsure)
 
@@ -127,11 +147,8 @@ class Enumeration(BranchAndBound):
         """Infinite: nodes are split on one feature at a time."""
         return np.inf
 
-    def progress(self) -> NearProgress:
-        found = sum(one.model.value < self.level for one in self.found.values())
-        count = 0 if self.open is None else len(self.open)
-        upper = self.incumbent.value
-        return NearProgress(self.nodes, count, found, upper, self.lower, self.unseen, self.seconds)
+    def supports(self) -> Sequence[Found]:
+        return list(self.found.values())
 
     def settle(self, state: States, w: Vector, b: Vector, at: Index) -> tuple[Bounded, Index]:
         """Bound nodes, fix features, keep the supports decided; the other nodes stay open."""
@@ -205,8 +222,7 @@ class Enumeration(BranchAndBound):
                 better = self.bounder.bound(state[None], w, b, value, value)
             lower = max(lower, float(self.bounder.proved(better.w, better.b, state[None]).lower[0]))
         self.close(lower)
-        if model.value < self.incumbent.value:
-            self.incumbent = model
+        self.offer(model)
         one = Found(model, based(self.base, lower))
         if lower < self.cutoff and whole:
             self.found[tuple(chosen.tolist())] = one

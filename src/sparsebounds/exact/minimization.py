@@ -13,7 +13,7 @@ from sparsebounds.bounds import States
 from sparsebounds.exact.bounder import Bounded
 from sparsebounds.exact.checkpoint import SearchState
 from sparsebounds.exact.difficulty import Outlook
-from sparsebounds.exact.engine import BranchAndBound
+from sparsebounds.exact.feature_search import FeatureSearch
 from sparsebounds.exact.frontier import Frontier
 from sparsebounds.exact.record import Record
 from sparsebounds.models import refit
@@ -47,7 +47,7 @@ class SearchProgress:
 
 
 @dataclass(eq=False)
-class Minimization(BranchAndBound):
+class Minimization(FeatureSearch):
     """Its cutoff is below the incumbent's value, by what a proof may leave open."""
 
     root_gap: float = field(default=np.inf, init=False)
@@ -74,8 +74,8 @@ class Minimization(BranchAndBound):
     @property
     def outlook(self) -> Outlook:
         """How long it will go on."""
-        count, sized = 0 if self.open is None else len(self.open), self.program.k is not None
-        return Outlook(self.nodes, count, self.gap, self.root_gap, self.seconds, sized)
+        sized = self.program.k is not None
+        return Outlook(self.nodes, self.left, self.gap, self.root_gap, self.seconds, sized)
 
     def progress(self) -> SearchProgress:
         upper, now = self.incumbent.value, self.outlook
@@ -88,9 +88,7 @@ class Minimization(BranchAndBound):
         for row, node in enumerate(at.tolist()):
             self.record.bound(node, nodes.w[row], float(nodes.b[row]))
         for support in self._candidates(nodes, np.flatnonzero(nodes.lower < self.cutoff)):
-            model = refit(self.program, support)
-            if model.value < self.incumbent.value:
-                self.incumbent = model
+            self.offer(refit(self.program, support))
         live = nodes.lower < self.cutoff
         self.close(nodes.lower[~live])
         nodes, at = nodes.take(np.flatnonzero(live)), at[live]
@@ -121,9 +119,7 @@ class Minimization(BranchAndBound):
             return False
         known = np.isin(self.incumbent.support, tried.support).all()
         if tried.lower < self.incumbent.value and not known:
-            model = refit(self.program, tried.support)
-            if model.value < self.incumbent.value:
-                self.incumbent = model
+            self.offer(refit(self.program, tried.support))
         if tried.lower < self.cutoff:
             return False
         self.record.exhaust(node, tried.lower)

@@ -31,7 +31,7 @@ from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import spoken
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed
-from sparsebounds.exact.enumeration import Enumeration, Found, NearProgress
+from sparsebounds.exact.enumeration import Enumeration, Found, Listing, NearProgress
 from sparsebounds.exact.good_models import NearOptimal
 from sparsebounds.exact.reduction import (
     Reduction,
@@ -148,7 +148,6 @@ def near_optimal(
             neighbourhood.run(lambda: bool(limit()), callback)
         # A step that would not have ended in time was not begun.
         reason = limit() or f"time_limit={time_limit}"
-        reason = "Ctrl-C" if neighbourhood.interrupted else reason
     except KeyboardInterrupt:
         reason = "Ctrl-C"
     return neighbourhood.result(max_supports, reason, deadline.seconds)
@@ -178,7 +177,7 @@ class Neighbourhood:
         deadline: Deadline,
     ) -> None:
         self.program, self.eps, self.tol, self.deadline = program, eps, tol, deadline
-        self.search: Enumeration | RowEnumeration | None = None
+        self.search: Listing | None = None
         self.relaxed, self.model = relaxed, model
         self.kept = np.flatnonzero(~program.never)
 
@@ -194,7 +193,7 @@ class Neighbourhood:
         reduction = Reduction.at(lifted, self.kept, point.t, model, LOST * scale)
         bounder = bounder_of(reduction.program, np.inf, self.deadline)
         best = on_kept(model, self.kept)
-        return Enumeration(reduction.program, bounder, best, self._cutoff_at, reduction)
+        return Enumeration(reduction.program, best, self._cutoff_at, bounder, reduction)
 
     def _row_search(self) -> RowEnumeration:
         """The search for the truncated loss: every multiplier of the ball will do."""
@@ -202,11 +201,6 @@ class Neighbourhood:
         if program.ball is not None and not eta > 0.0:
             eta = max(program.null, 1e-300) / program.ball
         return RowEnumeration(program, model, self._cutoff_at, eta, self.deadline)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search."""
-        return isinstance(self.search, RowEnumeration) and self.search.interrupted
 
     @property
     def nodes(self) -> int:
@@ -217,15 +211,14 @@ class Neighbourhood:
         """Search until done or stopped."""
         if not self.program.free.any() or stop():
             return
-        if not self.program.loss.convex:
-            self.search = self._row_search()
-            self.search.start()
-            self.search.run(stop, report)
+        # It is known before it starts: what is found is listed wherever it ends.
+        if self.program.loss.convex:
+            self.search = search = self._reduced_search()
+            search.start(self.relaxed.w[self.kept], self.relaxed.b * search.program.fit_intercept)
         else:
-            self.search = self._reduced_search()
-            b = self.relaxed.b if self.search.program.fit_intercept else 0.0
-            self.search.start(self.relaxed.w[self.kept], b)
-            self.search.run(stop, report)
+            self.search = rows = self._row_search()
+            rows.start()
+        self.search.run(stop, report)
 
     def listed(self) -> list[Found]:
         """The supports found that are not proved to be further than eps from the best value."""
@@ -233,7 +226,7 @@ class Neighbourhood:
             return []
         upper = self.search.incumbent.value
         near, cutoff = upper + self.eps * self._scale(upper), self.search.level
-        found = self.search.found.values()
+        found = self.search.supports()
         return [one for one in found if one.lower <= near or one.model.value < cutoff]
 
     def result(self, most: int, reason: str, seconds: float) -> NearOptimal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,11 +20,43 @@ _NONE: Index = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
-class Record:
-    """The nodes made so far: splits, dual vectors, features fixed."""
+class Splits:
+    """The splits of a tree in their order: number p makes nodes 1 + 2p (-1) and 2 + 2p (+1)."""
 
     parent: list[int] = field(default_factory=list)
-    feature: list[int] = field(default_factory=list)
+    switch: list[int] = field(default_factory=list)
+    """For each split: the node, and what it is split by."""
+
+    @property
+    def splits(self) -> int:
+        """How many there are."""
+        return len(self.parent)
+
+    def split(self, node: int, switch: int) -> tuple[int, int]:
+        """Two new nodes: the switch at -1, and at 1."""
+        self.parent.append(node)
+        self.switch.append(switch)
+        return 2 * self.splits - 1, 2 * self.splits
+
+    def chain(
+        self, node: int, switches: Sequence[int], sides: Sequence[int]
+    ) -> tuple[list[int], int]:
+        """Splits in a chain: the children on these sides are set aside, the others split on.
+
+        The places of the former, and of what the last split goes on with.
+        """
+        asides = []
+        for switch, side in zip(switches, sides, strict=True):
+            made = self.split(node, switch)
+            asides.append(made[int(side > 0)])
+            node = made[int(side < 0)]
+        return asides, node
+
+
+@dataclass
+class Record(Splits):
+    """The nodes made so far by a search over features: dual vectors, features fixed."""
+
     duals: list[Dual | None] = field(default_factory=lambda: [None])
     shifts: dict[int, Shift] = field(default_factory=dict)
     fixed: list[Index] = field(default_factory=lambda: [_NONE])
@@ -31,13 +64,11 @@ class Record:
     proved: dict[int, float] = field(default_factory=dict)
     """The bounds of leaves that are closed otherwise than by their dual vectors."""
 
-    def split(self, node: int, feature: int) -> tuple[int, int]:
+    def split(self, node: int, switch: int) -> tuple[int, int]:
         """Two new nodes: the feature out, and in."""
-        self.parent.append(node)
-        self.feature.append(feature)
         self.duals += [None, None]
         self.fixed += [_NONE, _NONE]
-        return len(self.duals) - 2, len(self.duals) - 1
+        return super().split(node, switch)
 
     def bound(self, node: int, w: Vector, b: float) -> None:
         """The coefficients whose gradient is the node's dual vector."""
@@ -57,10 +88,6 @@ class Record:
         """Features that the node's dual vector fixes."""
         self.fixed[node] = np.concatenate((inside, -1 - outside)).astype(np.int64)
 
-    @property
-    def splits(self) -> int:
-        return len(self.parent)
-
     def whole(self, splits: int) -> int:
         """So many splits, or the few more that end a chain: its inner nodes have no bound."""
         while splits and None in self.duals[2 * splits - 1 : 2 * splits + 1]:
@@ -69,7 +96,7 @@ class Record:
 
     def forget(self, splits: int) -> None:
         """Back to the first so many splits."""
-        del self.parent[splits:], self.feature[splits:]
+        del self.parent[splits:], self.switch[splits:]
         del self.duals[1 + 2 * splits :], self.fixed[1 + 2 * splits :]
         self.shifts = {node: s for node, s in self.shifts.items() if node <= 2 * splits}
         self.exhausted = {node for node in self.exhausted if node <= 2 * splits}
@@ -86,7 +113,7 @@ class Record:
             kept=kept,
             removal=removal,
             parent=np.array(self.parent[:splits], dtype=np.int64),
-            feature=np.array(self.feature[:splits], dtype=np.int64),
+            feature=np.array(self.switch[:splits], dtype=np.int64),
             counts=np.array(sizes, dtype=np.int64),
             support=np.concatenate([part[0] for part in parts]),
             values=np.concatenate([part[1] for part in parts]),

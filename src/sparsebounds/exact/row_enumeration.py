@@ -9,16 +9,15 @@ closed. Nodes are split by all features, also those that the relaxation does not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import RowBounds, States
-from sparsebounds.exact.enumeration import Found, NearProgress, lengths, matters
-from sparsebounds.exact.row_models import RowModels
+from sparsebounds.bounds import States
+from sparsebounds.exact.enumeration import Found, Listing, lengths, matters
+from sparsebounds.exact.row_checkpoint import RowState
 from sparsebounds.exact.rows import RowSearch
 from sparsebounds.fitting import Model
 from sparsebounds.program import Program
@@ -28,26 +27,8 @@ ACCURACY = 1e-6
 """To which values of supports are proved, relatively."""
 
 
-class SupportModels(RowModels):
-    """The best models so far, one per support."""
-
-    def __init__(self, bounds: RowBounds, best: Model) -> None:
-        super().__init__(bounds, best)
-        self.of: dict[tuple[int, ...], Model] = {}
-        self.take(best, best.support)
-
-    def take(self, model: Model, support: Index) -> None:
-        super().take(model, support)
-        key = tuple(support[self.program.free[support]].tolist())
-        if key not in self.of or model.value < self.of[key].value:
-            self.of[key] = model
-
-
-class RowEnumeration(RowSearch):
-    """Its cutoff is above the incumbent's value: supports below it are kept, the others dropped."""
-
-    _kind: ClassVar[type[RowModels]] = SupportModels
-    models: SupportModels
+class RowEnumeration(Listing, RowSearch):
+    """The supports below the cutoff, searched over rows and features."""
 
     def __init__(
         self,
@@ -57,65 +38,43 @@ class RowEnumeration(RowSearch):
         eta: float,
         deadline: Deadline = NEVER,
     ) -> None:
+        super().__init__(program, model, ACCURACY, eta, (), deadline, cutoff_at(model.value))
         self.cutoff_at = cutoff_at
         self.lowers: dict[tuple[int, ...], float] = {}
         """Bounds on the values of the supports met."""
 
-        self._here = math.inf
-        level = cutoff_at(model.value)
-        super().__init__(program, model, ACCURACY, eta, (), deadline, level)
+        self.of: dict[tuple[int, ...], Model] = {}
+        """Their best models so far."""
+
         self.lengths = lengths(self.program)
-
-    @property
-    def cutoff(self) -> float:
-        return self.cutoff_at(self.incumbent.value)
-
-    level = beyond = cutoff
-
-    @property
-    def goal(self) -> float:
-        return min(self._here, self.cutoff)
-
-    @property
-    def _least(self) -> float:
-        return min((one[0] for one in self.open), default=math.inf)
-
-    @property
-    def ended(self) -> bool:
-        """Whether no node is left to be split."""
-        return self._least >= self.cutoff
+        self._take(self.incumbent, self.incumbent.support)
 
     @property
     def unseen(self) -> float:
-        """No support that is not found has a smaller value; inf where none is below the cutoff."""
-        met = self._met(whole=False).values()
+        met = self._met(whole=False)
         # Nodes are closed at ACCURACY; the other half is for the rounding of that comparison.
         unsure = [one.lower for one in met if not one.known(2.0 * ACCURACY * abs(one.model.value))]
-        return min([math.inf if self.ended else self._least, *unsure])
+        return min([math.inf if self.ended else self.least, *unsure])
 
     @property
-    def found(self) -> dict[tuple[int, ...], Found]:
-        """The supports met that are not proved to be above the cutoff."""
+    def beyond(self) -> float:
+        return self.cutoff
+
+    def supports(self) -> Sequence[Found]:
         return self._met(whole=True)
 
-    def _met(self, *, whole: bool) -> dict[tuple[int, ...], Found]:
-        """The same, with a model that is nonzero on all of the support, or those with another.
+    def _met(self, *, whole: bool) -> list[Found]:
+        """Those with a model that is nonzero on all of the support, or those with another.
 
         Where a coefficient is 0 the support is a smaller one, and has a node of its own.
         """
-        listed = {}
+        listed = []
         for support, lower in self.lowers.items():
-            model = self.models.of[support]
+            model = self.of[support]
             used = bool(np.all(matters(self.lengths, model)[list(support)]))
             if lower < self.cutoff and used == whole:
-                listed[support] = Found(model, lower)
+                listed.append(Found(model, lower))
         return listed
-
-    def progress(self) -> NearProgress:
-        upper = self.incumbent.value
-        sides = upper, min(self.lower, upper), self.unseen
-        count = len(self.found)
-        return NearProgress(self.nodes, len(self.open), count, *sides, self.deadline.seconds)
 
     def _support(self, state: States) -> tuple[int, ...] | None:
         """The support of a node that has one alone."""
@@ -124,13 +83,18 @@ class RowEnumeration(RowSearch):
         chosen = np.flatnonzero((state[: self.program.m] > 0) & self.program.free)
         return tuple(chosen.tolist())
 
-    def _enough(self, node: Node) -> float:
-        """The bound that closes a node."""
-        support = self._support(node.state)
-        if support is None or support not in self.models.of:
+    def _enough(self, node: Node | None) -> float:
+        support = None if node is None else self._support(node.state)
+        if support is None or support not in self.of:
             return self.cutoff
-        value = self.models.of[support].value
+        value = self.of[support].value
         return min(self.cutoff, value - ACCURACY * abs(value))
+
+    def _take(self, model: Model, support: Index) -> None:
+        super()._take(model, support)
+        key = tuple(support[self.program.free[support]].tolist())
+        if key not in self.of or model.value < self.of[key].value:
+            self.of[key] = model
 
     def _push(self, place: int, node: Node) -> None:
         support = self._support(node.state)
@@ -138,18 +102,21 @@ class RowEnumeration(RowSearch):
             self.models.fit(np.array(support, dtype=np.int64), node)
         super()._push(place, node)
 
-    def _closes(self, node: Node) -> bool:
-        return node.lower >= self._enough(node)
+    def _shut(self, place: int, node: Node) -> None:
+        super()._shut(place, node)
+        self._note(node)
 
-    def _close(self, place: int, node: Node) -> None:
-        super()._close(place, node)
+    def _note(self, node: Node) -> None:
+        """Take note of the bound of a node that is closed."""
         support = self._support(node.state)
         if support is not None and node.lower < self.cutoff:
             self.lowers[support] = min(self.lowers.get(support, math.inf), node.lower)
 
-    def _expand(self, *, everything: bool = False) -> bool:
-        self._here = self._enough(self.open[0][3])
-        return super()._expand(everything=everything)
+    def _go_back(self, mark: RowState) -> None:
+        super()._go_back(mark)
+        self.lowers.clear()
+        for node in self.record.closed.values():
+            self._note(node)
 
     def _features(self, node: Node) -> Index:
         if self._support(node.state) is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+
 import numpy as np
 
 from sparsebounds._support.array import Index
@@ -9,16 +12,20 @@ from sparsebounds.bounds import RowBounds
 from sparsebounds.fitting import Model, local_refit
 from sparsebounds.relaxation import Node
 
+DIGEST = 16
+"""Bytes that stand for a support with its inliers."""
+
 
 class RowModels:
-    """The best model so far, and what was tried."""
+    """Fits models, each support with its inliers once; `take` is given them and their supports."""
 
-    def __init__(self, bounds: RowBounds, best: Model) -> None:
-        self.bounds, self.program, self.best = bounds, bounds.program, best
-        self._tried: set[bytes] = set()
+    def __init__(self, bounds: RowBounds, take: Callable[[Model, Index], None]) -> None:
+        self.bounds, self.program, self._take = bounds, bounds.program, take
+        self.met = set[bytes]()
+        """The digests of what was fitted."""
 
-    def offer(self, node: Node) -> None:
-        """Try the model that a relaxed point suggests."""
+    def suggested(self, node: Node) -> None:
+        """Fit the model that a relaxed point suggests."""
         program, w = self.program, node.w
         size = np.abs(w) * np.sqrt(self.bounds.own)
         chosen = np.flatnonzero((w != 0.0) & program.free)
@@ -27,21 +34,14 @@ class RowModels:
         self.fit(chosen, node)
 
     def fit(self, chosen: Index, node: Node) -> None:
-        """A local optimum on some features and those always in, from a node's residuals.
-
-        Once for each set of inliers.
-        """
+        """Fit a local optimum on some features and those always in, from a node's residuals."""
         program, r = self.program, self.bounds.residuals(node.w, node.b)
         support = np.union1d(chosen, np.flatnonzero(program.always)).astype(np.int64)
         key = support.tobytes() + np.packbits(np.abs(r) < self.bounds.c).tobytes()
-        if key in self._tried:
+        digest = hashlib.blake2b(key, digest_size=DIGEST).digest()
+        if digest in self.met:
             return
-        self._tried.add(key)
+        self.met.add(digest)
         columns = np.ascontiguousarray(self.bounds.rows[support].T)
         target = program.y if program.offset is None else program.y - program.offset
-        self.take(local_refit(program, support, columns, [r + target]), support)
-
-    def take(self, model: Model, support: Index) -> None:
-        """Keep a model with this support, or a smaller one, if it is the best."""
-        if model.value < self.best.value:
-            self.best = model
+        self._take(local_refit(program, support, columns, [r + target]), support)

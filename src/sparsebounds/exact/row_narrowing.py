@@ -130,7 +130,7 @@ class Narrower:
     """Narrows spans of one node after the other, while there is hope."""
 
     def __init__(self) -> None:
-        self._hopeless = 0.0
+        self.hopeless = 0.0
         """Nodes with fewer rows decided are not tried."""
 
     def of(
@@ -145,11 +145,11 @@ class Narrower:
         """A node with spans that raise its bound, or as it is."""
         found = Narrowing(bounds, node, level, better)
         decided = np.count_nonzero(~bounds.loss(node.state, node.lent).doubt)
-        if decided < self._hopeless:
+        if decided < self.hopeless:
             return found
         found.run(goal, stop)
-        self._hopeless = 0.0
+        self.hopeless = 0.0
         if found.node.lower - node.lower <= WORTH * (goal - node.lower):
-            self._hopeless = decided + MORE * bounds.program.n
+            self.hopeless = decided + MORE * bounds.program.n
             found.bounds, found.node, found.rounds = bounds, node, []
         return found

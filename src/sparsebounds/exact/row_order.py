@@ -53,6 +53,8 @@ def obeys(bounds: RowBounds, node: Node, state: States) -> bool:
 def agreed_rows(bounds: RowBounds, states: Sequence[States]) -> States:
     """Rows on which all of these nodes agree: 1 for inliers, -1 for outliers, 0 for the others."""
     nothing = Lent.nothing(bounds.program.n, bounds.program.m)
+    if not states:
+        return np.zeros(bounds.program.n, dtype=np.int8)
     losses = [bounds.loss(state, nothing) for state in states]
     known = [loss.inlier * 1 - loss.outlier * 1 for loss in losses if isinstance(loss, RowLoss)]
     agreed: States = np.where(np.all(np.equal(known, known[0]), axis=0), known[0], 0).astype(

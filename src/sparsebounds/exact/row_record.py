@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from sparsebounds._support.array import Index
-from sparsebounds.bounds import Lent, Round, States, Switches
+from sparsebounds.bounds import Lent, Round, States
 from sparsebounds.certificates import RowTree, SpanProof
+from sparsebounds.exact.record import Splits
+from sparsebounds.exact.row_basis import Basis
 from sparsebounds.relaxation import Node
 
 
@@ -32,35 +32,20 @@ Maker: TypeAlias = Callable[[States], Choice | None]
 
 
 @dataclass
-class Record:
-    """The tree as it grows."""
+class Record(Splits):
+    """The tree as it grows: switches that it is split by, leaves closed, spans narrowed."""
 
-    parent: list[int] = field(default_factory=list)
-    switch: list[int] = field(default_factory=list)
     closed: dict[int, Node] = field(default_factory=dict)
+    """By their places."""
+
     parts: list[tuple[States, list[Round]]] = field(default_factory=list)
     """Nodes whose spans were narrowed, with the rounds that prove it."""
 
-    def split(self, node: int, switch: int) -> tuple[int, int]:
-        """Two new nodes: the switch at -1, and at 1."""
-        self.parent.append(node)
-        self.switch.append(switch)
-        return 2 * len(self.parent) - 1, 2 * len(self.parent)
+    def copy(self) -> Record:
+        """One that grows apart."""
+        return Record(self.parent[:], self.switch[:], self.closed.copy(), self.parts[:])
 
-    @contextmanager
-    def whole(self, open_: list[Any]) -> Iterator[None]:
-        """All of an expansion is written down, here and in `open_`, or nothing: Ctrl-C."""
-        splits, closed, opened = len(self.parent), self.closed.copy(), open_.copy()
-        try:
-            yield
-        except BaseException:
-            del self.parent[splits:], self.switch[splits:]
-            self.closed, open_[:] = closed, opened
-            raise
-
-    def tree(
-        self, kept: Index, switches: Switches, eta: float, open_: dict[int, Node], level: float
-    ) -> RowTree:
+    def tree(self, basis: Basis, open_: dict[int, Node]) -> RowTree:
         """The proof as it stands."""
         leaves = self.closed | open_
         points: dict[tuple[int, int], int] = {}
@@ -90,9 +75,9 @@ class Record:
             for scope, rounds in self.parts
         )
         return RowTree(
-            kept=kept,
-            cuts=switches.cuts,
-            eta=eta,
+            kept=basis.kept,
+            cuts=basis.bounds.switches.cuts,
+            eta=basis.eta,
             parent=np.array(self.parent, dtype=np.int64),
             switch=np.array(self.switch, dtype=np.int64),
             points=at,
@@ -110,7 +95,7 @@ class Record:
             middles=np.array([one.middle for one in table]),
             sparse=np.array([one.sparse for one in table], dtype=np.int64),
             spans=proofs,
-            level=level if proofs else np.inf,
+            level=basis.level if proofs else np.inf,
         )
 
 

@@ -1,16 +1,30 @@
-"""Ways that a node of a search over rows can go: a feature out or in, a row's three kinds."""
+"""Ways that a node of a search over rows can go: a feature out or in, a row's three kinds.
+
+What is decided of them without a split, as all but one are closed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from sparsebounds._support.array import Index
 from sparsebounds.bounds import RowBounds, States
 from sparsebounds.exact.row_order import obeys
-from sparsebounds.exact.row_record import Choice, part_of
+from sparsebounds.exact.row_record import Choice, Maker, part_of, with_last
 from sparsebounds.relaxation import Node, relaxed_node
+
+NEAR = 0.4
+"""Ways within this part of the node's gap of being closed are bounded at shares of their own."""
+
+ROWS = 6
+"""Rows that are tried before a node is split by one of them."""
+
+FAILED = 12
+"""Of these in sequence that are not decided, after which no more are tried in a round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +35,14 @@ class Ways:
     node: Node
     goal: float
     spend: Callable[[float], None]
+
+    def of_rows(self, rows: Index) -> list[Maker]:
+        """What makes choices about rows."""
+        return [partial(self.three, row) for row in rows.tolist()]
+
+    def of_features(self, features: Index) -> list[Maker]:
+        """What makes choices about features."""
+        return [partial(self.two, feature) for feature in features.tolist()]
 
     def two(self, switch: int, state: States) -> Choice | None:
         """By one switch; None where that is decided."""
@@ -74,3 +96,60 @@ def without_weak(
         decided.append(Choice((feature,), (1,), (aside, part_of(node, outside))))
         state = outside
     return state, decided
+
+
+@dataclass(eq=False)
+class Trial:
+    """Choices of a node tried one after the other; a bound of `goal` closes a way."""
+
+    node: Node
+    goal: float
+    improved: Callable[[Node], Node]
+    """Looks for a better bound of a way."""
+
+    halted: Callable[[], bool]
+    """Whether to try no more."""
+
+    state: States
+    """The node's, with what is decided so far."""
+
+    decided: list[Choice]
+    best: tuple[float, Maker] | None = None
+    """Of the choices that are not decided, that of the highest second bound."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no way is left."""
+        return bool(self.decided) and self.decided[-1].ways[-1].lower >= self.goal
+
+    def go(self, makers: Sequence[Maker], patience: int) -> None:
+        """Try choices, until so many in sequence are not decided."""
+        failed = 0
+        for make in makers:
+            if self.done or failed >= patience or self.halted():
+                return
+            choice = make(self.state)
+            if choice is None:
+                continue
+            choice = self._pushed(choice)
+            alive = self._alive(choice)
+            if len(alive) <= 1:
+                self.decided.append(with_last(choice, alive[0]) if alive else choice)
+                self.state, failed = self.decided[-1].ways[-1].state, 0
+                continue
+            failed += 1
+            score = sorted(way.lower for way in choice.ways)[1]
+            if self.best is None or score > self.best[0]:
+                self.best = score, make
+
+    def _alive(self, choice: Choice) -> list[Node]:
+        return [way for way in choice.ways if way.lower < self.goal]
+
+    def _pushed(self, choice: Choice) -> Choice:
+        """The same choice, with better bounds where that may leave one way only."""
+        alive = sorted(self._alive(choice), key=lambda way: way.lower)
+        near = self.goal - NEAR * (self.goal - self.node.lower)
+        if len(alive) < 2 or alive[1].lower < near:
+            return choice
+        better = {id(way): self.improved(way) for way in alive[1:]}
+        return replace(choice, ways=tuple(better.get(id(way), way) for way in choice.ways))

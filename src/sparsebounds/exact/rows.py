@@ -5,69 +5,51 @@ are soon proved impossible: with its residual pushed beyond c, the others fit wo
 model. So rows nearest to being proved come first. Each inlier that is proved adds curvature, which
 raises the bounds on the rest: trees are long and thin. While features are open, rows are decided
 where that takes no split, and nodes are split by features, the heaviest first.
+
+Round 0 splits the root into ranges of the intercept, and round 1 narrows the spans of all nodes.
+Further rounds, ROUNDS at most, decide in every node what all its best models share, while that is
+anything. Then nodes are split, that of least bound first.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
-from sparsebounds.bounds import (
-    WIDER,
-    Lent,
-    RowBounds,
-    States,
-    Switches,
-    objective_up,
-    outer_range,
-    scale_of,
-)
+from sparsebounds.bounds import Lent, RowBounds, States
 from sparsebounds.certificates import RowTree
+from sparsebounds.exact.engine import BranchAndBound, cutoff_below
 from sparsebounds.exact.minimization import SearchProgress
+from sparsebounds.exact.reduction import on_all, on_kept
+from sparsebounds.exact.row_basis import STRICT, Basis
 from sparsebounds.exact.row_bounding import AGAIN, OTHER, ROOT, bounded_node
+from sparsebounds.exact.row_checkpoint import RowState
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrower
 from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
-from sparsebounds.exact.row_ranges import most_lent, moved, range_cuts, ranges
-from sparsebounds.exact.row_record import Choice, Maker, Record, part_of, with_last
-from sparsebounds.exact.row_ways import Ways, without_weak
+from sparsebounds.exact.row_ranges import most_lent, moved, ranges
+from sparsebounds.exact.row_record import Choice, Record, part_of
+from sparsebounds.exact.row_ways import FAILED, ROWS, Trial, Ways, without_weak
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Effort, Node, relaxed_node
 
-NEAR = 0.4
-"""Ways within this part of the node's gap of being closed are bounded at shares of their own."""
-
-ROWS = 6
-"""Rows that are tried before a node is split by one of them."""
-
-FAILED = 12
-"""Of these in sequence that are not decided, after which no more are tried at the root."""
-
-ROUNDS = 8
-"""Times that the rows are gone through at the root at most."""
+NARROW, ROUNDS = 1, 8
+"""The number of the round that narrows spans; further rounds that there are at most."""
 
 HOPE = 0.85
 """Where features are open, spans are narrowed of nodes whose bound is this part of the goal."""
 
-STRICT = 1e-9
-"""What a bound must exceed the best value by, relatively, to rule out best models."""
 
-
-class RowSearch:
-    """The search on a program with the truncated loss, from a model."""
-
-    _kind: ClassVar[type[RowModels]] = RowModels
+class RowSearch(BranchAndBound):
+    """The search on a program with the truncated loss, from a model, or one taken up again."""
 
     def __init__(
         self,
@@ -78,46 +60,49 @@ class RowSearch:
         boxes: Sequence[Vector] = (),
         deadline: Deadline = NEVER,
         level: float = -math.inf,
+        saved: RowState | None = None,
     ) -> None:
-        """`eta` is the multiplier of the ball, and of no account without one.
+        """`eta` is the multiplier of the ball, if any; `boxes` cut the range of the intercept.
 
-        `boxes` are dual vectors that cut the range of the intercept. Models up to `level` are
-        searched, at least those up to the model's value.
+        Models up to `level` are searched, at least those up to the model's value. A search that was
+        `saved` has its own eta, boxes and level.
         """
-        self.whole, self.deadline, self.tol = program, deadline, tol
-        self.kept = np.flatnonzero(~program.never)
-        self.program = program.restricted(self.kept)
-        self.eta = 0.0 if program.ball is None else eta
-        level = max(level, objective_up(program, model.w, model.b, wider=WIDER) * (1.0 + STRICT))
-        outer = outer_range(program, level, boxes, claim=True)
-        cuts = range_cuts(model.b, scale_of(program.loss), *outer[0])
-        switches = Switches(self.program.m, program.n, cuts)
-        self.bounds = RowBounds(self.program, switches, outer, eta=self.eta, claim=True)
-        self.models = self._kind(self.bounds, replace(model, w=model.w[self.kept]))
-        self.highest, self.limit = level, math.inf
-        """Models up to this objective are searched; operations after which no span is narrowed."""
+        basis = Basis.of(program, model, eta, boxes, level) if saved is None else saved.basis
+        model = on_kept(model, basis.kept)
+        best = model if saved is None else saved.model
+        super().__init__(basis.bounds.program, best, cutoff_below(program, tol))
+        self.whole, self.deadline, self.tol, self.basis = program, deadline, tol, basis
+        self.bounds, self.models = basis.bounds, RowModels(basis.bounds, self._take)
+        self.limit, self.work = math.inf, 0.0
+        """Operations after which no span is narrowed, and those so far."""
 
-        self.record, self.nodes, self.work = Record(), 0, 0.0
-        self.open: list[tuple[float, int, int, Node]] = []
-        self.interrupted, self.strict = False, True
-        """`strict`: whether what is decided must hold for every best model."""
+        self.record = Record()
+        self.open: dict[int, Node] = {}
+        """By their places in the tree."""
 
-        self.rows = np.zeros(program.n, dtype=np.int8)
-        """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
+        self.round, self.changed, self.agenda = 0, False, list[int]()
+        """The round, whether it has decided anything, and the nodes that it has yet to visit."""
 
-        self._stop: Callable[[], bool] = deadline.late
-        self._numbers = itertools.count()
-        self._tried, self._narrower = set[int](), Narrower()
+        self.floor = self.goal = 0.0
+        """For the node at hand: what its gap is measured from, and the bound that is enough."""
+
+        self.interrupted = False
+        self._narrowed, self._narrower, self._stop = set[int](), Narrower(), deadline.late
+        self._cut = False
+        """Whether it was told to stop within the last step."""
+
+        self._clean: RowState | None = None
+        """As it stood after the last step that was not cut."""
+
+        if saved is not None:
+            self._clean, self.seconds = saved, saved.seconds
+            self._go_back(saved)
+            self.offer(model)
 
     @property
-    def incumbent(self) -> Model:
-        """The best model, on the features kept."""
-        return self.models.best
-
-    @property
-    def cutoff(self) -> float:
-        """A bound of at least this closes a node."""
-        return self.incumbent.value - 0.99 * self.tol * self.whole.size(self.incumbent.value)
+    def strict(self) -> bool:
+        """Whether what is decided must hold for every best model."""
+        return self.round <= NARROW + ROUNDS
 
     @property
     def beyond(self) -> float:
@@ -125,260 +110,277 @@ class RowSearch:
         return self.incumbent.value + STRICT * abs(self.incumbent.value)
 
     @property
-    def goal(self) -> float:
-        """A bound of at least this decides something: for every best model, at the root."""
-        return self.beyond if self.strict else self.cutoff
+    def least(self) -> float:
+        if not self.started:
+            return -math.inf
+        return min((node.lower for node in self.open.values()), default=math.inf)
 
     @property
-    def lower(self) -> float:
-        """The bound that the tree proves."""
-        bounds = [node.lower for node in self.record.closed.values()]
-        return float(min([*bounds, *(one[0] for one in self.open), self.bounds.outer[1]]))
+    def left(self) -> int:
+        return len(self.open)
 
     @property
     def started(self) -> bool:
         """Whether there is a bound."""
         return bool(self.open or self.record.closed)
 
+    @property
+    def rows(self) -> States:
+        """What every best model has in common: 1 for inliers, -1 for outliers, 0 in doubt."""
+        nodes = [*self.record.closed.values(), *self.open.values()]
+        return agreed_rows(self.bounds, [one.state for one in nodes if one.lower < self.beyond])
+
+    @property
+    def state(self) -> RowState | None:
+        """What another search can go on from: no step that was cut short; None before the start."""
+        return None if self._clean is None else replace(self._clean, seconds=self.seconds)
+
     def start(self) -> None:
-        """Bound the root."""
+        """Bound the root, all of it where it has no ranges."""
+        self.close(self.bounds.outer[1])
+        self.goal = self._enough(None)
         state = np.zeros(self.bounds.switches.count, dtype=np.int8)
         state[: self.program.m][self.program.always] = 1
         nothing = Lent.nothing(self.program.n, self.program.m)
         first = Node(state, self.incumbent.w, self.incumbent.b, nothing, 0.0, 0.0)
-        if len(self.bounds.switches.cuts):
-            # The whole range lends next to nothing.
-            self._push(0, first)
-            if self.open:
-                self._divide()
-        elif (root := self._bounded(first, ROOT, root=True)) is not None:
+        ranged = len(self.bounds.switches.cuts) > 0
+        root = first if ranged else self._bounded(first, ROOT, root=True)
+        if root is not None:
             self._push(0, root)
-        self._narrow_open()
+            self.agenda = list(self.open)
+            self._keep()
 
-    def _divide(self) -> None:
+    def _divide(self, place: int) -> None:
         """Split the root into ranges of the intercept: a smaller one lends more.
 
         The range of the best model is the hardest, as a rule; others need not be bounded better.
         """
-        _, _, place, node = self.open[0]
+        if not len(self.bounds.switches.cuts):
+            return
+        node = self.open[place]
         chain, states = ranges(self.bounds.switches, node.state, self.incumbent.b)
         inner = self._improved(part_of(node, states[-1]), ROOT)
         goal, asides = min(inner.lower, self.goal), []
         for state in states[:-1]:
-            aside = part_of(node, state) if self._stop() else moved(self.bounds, inner, state)
+            aside = part_of(node, state) if self._halted() else moved(self.bounds, inner, state)
             self.work += aside.work
             asides.append(self._improved(aside, OTHER, goal))
         switches, sides = zip(*chain, strict=True)
-        choice = Choice(switches, sides, (*asides, inner))
-        with self.record.whole(self.open):
-            heapq.heappop(self.open)
-            self._push(self._apply(place, choice), inner)
+        del self.open[place]
+        self._push(self._apply(place, Choice(switches, sides, (*asides, inner))), inner)
 
-    def _narrowed(self, node: Node) -> Node:
+    def _narrow(self, place: int) -> Node:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
+        self._narrowed.add(place)
+        node = self.open[place]
         convex = node.lower >= self.goal or not isinstance(self.program.loss, Truncated)
         near = node.lent.sparse and node.lower >= HOPE * self.goal
-        if convex or self._stop() or not (near or not len(self._features(node))):
+        if convex or self._halted() or not (near or not len(self._features(node))):
             return node
 
+        nodes, level = self.nodes, self.basis.level
+
         def better(bounds: RowBounds, node: Node) -> Node:
-            self.bounds = bounds
+            # However often it is bounded, it counts once.
+            self.bounds, self.nodes = bounds, nodes
             return self._improved(node, AGAIN, again=True)
 
-        nodes = self.nodes
-        found = self._narrower.of(self.bounds, node, self.highest, self.goal, better, self._stop)
+        found = self._narrower.of(self.bounds, node, level, self.goal, better, self._halted)
         self.nodes, self.work, self.bounds = nodes + 1, self.work + found.work, found.bounds
         if found.rounds:
             self.record.parts.append((node.state, found.rounds))
         return found.node
 
-    def _narrow_open(self) -> None:
-        """Narrow the spans of the open nodes, those of least bound first, within the limit."""
-        self._stop = lambda: self.deadline.late() or self.work > self.limit
-        order = sorted(self.open, key=lambda one: one[:2])
-        better, self.open = [(one[2], self._narrowed(one[3])) for one in order], []
-        self._tried.update(place for place, _ in better)
-        for place, node in better:
-            self._push(place, node)
+    def narrow(self, report: Callable[[Any], None] | None = None) -> None:
+        """Take the first two rounds: spans are narrowed within the limit of operations."""
 
-    def run(
-        self,
-        stop: Callable[[], bool] = lambda: False,
-        report: Callable[[Any], None] | None = None,
-    ) -> None:
-        """Search until every node is closed, or it is told to stop. Ctrl-C stops it."""
-        self._stop = lambda: stop() or self.deadline.late()
-        try:
-            for _ in range(ROUNDS):
-                if self._stop() or not self._decide():
-                    break
-            self._note_rows()
-            self.strict = False
-            while self.open and not self._stop():
-                self._expand()
-                if report is not None:
-                    report(self.progress())
-            self._note_rows()
-        except KeyboardInterrupt:
-            self.interrupted = True
+        def full() -> bool:
+            spent = self.round == NARROW and self.work > self.limit
+            return self.round > NARROW or spent or self.deadline.late()
 
-    def _decide(self) -> bool:
-        """Decide in every open node what all its best models share; whether that was anything."""
-        waiting, done, changed = self.open, [], False
-        try:
-            while waiting and not self._stop():
-                self.open = [waiting[0]]
-                changed |= self._expand(everything=True)
-                done += self.open
-                del waiting[0]
-        finally:
-            self.open = done + waiting
-            heapq.heapify(self.open)
-        return changed
+        self.run(full, report)
+        if self.round == NARROW:
+            self._end_round()
 
-    def _note_rows(self) -> None:
-        """The rows on which all nodes that may hold a best model agree."""
-        nodes = [*self.record.closed.values(), *(one[3] for one in self.open)]
-        left = [node.state for node in nodes if node.lower < self.beyond]
-        self.rows = agreed_rows(self.bounds, left) if left else self.rows
+    def _halted(self) -> bool:
+        """Whether it is told to stop: what is left of the step is not done then."""
+        self._cut = self._cut or self._stop()
+        return self._cut
+
+    def _step(self) -> None:
+        self._cut = False
+        if not self.strict:
+            self._visit(min(self.open, key=lambda place: self.open[place].lower))
+        elif not self.agenda:
+            self._end_round()
+        else:
+            place = self.agenda.pop(0)
+            self.goal = self._enough(self.open[place])
+            if self.round == 0:
+                self._divide(place)
+            elif self.round == NARROW:
+                self.open[place] = self._narrow(place)
+            else:
+                self.changed |= self._visit(place, everything=True)
+        self._keep()
+
+    def _end_round(self) -> None:
+        if self.round == 0:
+            self.open = dict(sorted(self.open.items(), key=lambda one: one[1].lower))
+            self.floor = min(self.least, self.cutoff)
+        elif self.round == NARROW:
+            for place, node in list(self.open.items()):
+                self._push(place, node)
+        going_on = self.changed or self.round <= NARROW
+        self.round = self.round + 1 if going_on else NARROW + ROUNDS + 1
+        self.agenda, self.changed = list(self.open) if self.strict else [], False
+
+    def _keep(self) -> None:
+        """Remember how it stands now, unless the last step was cut short."""
+        if self._cut:
+            return
+        self._clean = RowState(
+            self.basis,
+            self.bounds,
+            self.record.copy(),
+            self.open.copy(),
+            model=self.incumbent,
+            met=frozenset(self.models.met),
+            narrowed=frozenset(self._narrowed),
+            hopeless=self._narrower.hopeless,
+            round=self.round,
+            changed=self.changed,
+            agenda=tuple(self.agenda),
+            floor=self.floor,
+            work=self.work,
+            nodes=self.nodes,
+        )
+
+    def _mark(self) -> RowState:
+        assert self._clean is not None
+        return self._clean
+
+    def _go_back(self, mark: RowState) -> None:
+        self.bounds, self.record, self.open = mark.bounds, mark.record.copy(), mark.open.copy()
+        self.models.met, self._narrowed = set(mark.met), set(mark.narrowed)
+        self._narrower.hopeless, self.agenda = mark.hopeless, list(mark.agenda)
+        self.round, self.changed, self.floor = mark.round, mark.changed, mark.floor
+        self.nodes, self.work = mark.nodes, mark.work
+        bounds = [node.lower for node in self.record.closed.values()]
+        self.closed = min([self.bounds.outer[1], *bounds])
 
     def progress(self) -> Any:
-        """Where the search stands."""
-        sides = self.incumbent.value, min(self.lower, self.incumbent.value)
-        return SearchProgress(self.nodes, len(self.open), *sides, self.deadline.seconds)
+        return SearchProgress(self.nodes, self.left, self.incumbent.value, self.lower, self.seconds)
 
     def tree(self) -> RowTree:
         """The proof as it stands."""
-        opened = {place: node for _, _, place, node in self.open}
-        known = self.kept, self.bounds.switches, self.eta
-        return self.record.tree(*known, opened, self.highest)
+        return self.record.tree(self.basis, self.open)
 
     def model(self) -> Model:
         """The best model."""
-        w = np.zeros(self.whole.m)
-        w[self.kept] = self.incumbent.w
-        return replace(self.incumbent, w=w)
+        return on_all(self.incumbent, self.basis.kept, self.whole.m)
 
     def _bounded(
         self, node: Node, effort: Effort, goal: float | None = None, *, root: bool = False
     ) -> Node | None:
         """A node at nearly its best shares; a bound of `goal` is enough."""
         upper = self.incumbent.value
-        gap = max(upper - (self.open[0][0] if self.open else 0.0), self.tol * abs(upper))
+        gap = max(upper - self.floor, self.tol * abs(upper))
         eta = most_lent(self.bounds, node.state, gap)
         self.nodes += 1
         goal = self.beyond if goal is None else goal
-        found, work = bounded_node(self.bounds, node, eta, effort, goal, self._stop, root=root)
-        self.work += work
+        found, work = bounded_node(self.bounds, node, eta, effort, goal, self._halted, root=root)
+        self._spend(work)
         return found
+
+    def _spend(self, work: float) -> None:
+        self.work += work
+
+    def _take(self, model: Model, support: Index) -> None:
+        """What becomes of a model with this support, or a smaller one."""
+        self.offer(model)
 
     def _push(self, place: int, node: Node) -> None:
         node.scope = place if node.scope is None else node.scope
         if node.lower < self.cutoff:
-            self.models.offer(node)
-        if self._closes(node):
-            self._close(place, node)
+            self.models.suggested(node)
+        if node.lower >= self._enough(node):
+            self._shut(place, node)
         else:
-            heapq.heappush(self.open, (node.lower, next(self._numbers), place, node))
+            self.open[place] = node
 
-    def _closes(self, node: Node) -> bool:
-        """Whether a node's bound is enough."""
-        return node.lower >= self.goal
+    def _enough(self, node: Node | None) -> float:
+        """The bound that closes a node, or any node: for every best model, while it is `strict`."""
+        return self.beyond if self.strict else self.cutoff
 
-    def _close(self, place: int, node: Node) -> None:
+    def _shut(self, place: int, node: Node) -> None:
         self.record.closed[place] = node
+        self.open.pop(place, None)
+        self.close(node.lower)
 
-    def _expand(self, *, everything: bool = False) -> bool:
-        """Take the node of least bound: decide what can be decided, then split it.
+    def _close_open(self) -> bool:
+        enough = self._enough(None)
+        for place in [place for place, node in self.open.items() if node.lower >= enough]:
+            self._shut(place, self.open[place])
+        self.agenda = [place for place in self.agenda if place in self.open]
+        return bool(self.open)
 
-        With `everything`, all rows that may be decided are tried, and nothing is split. Whether
-        anything was decided.
+    def _visit(self, place: int, *, everything: bool = False) -> bool:
+        """Decide what can be decided at a node, then split it; whether anything was decided.
+
+        With `everything`, all rows that may be decided are tried, and nothing is split.
         """
-        _, _, place, node = self.open[0]
-        if place not in self._tried:
-            self._tried.add(place)
-            better = self._narrowed(node)
-            if better is not node:
-                heapq.heappop(self.open)
-                self._push(place, better)
-                return True
-        state: States = node.state
-        decided: list[Choice] = []
+        node = self.open[place]
+        self.floor, self.goal = node.lower, self._enough(node)
+        if place not in self._narrowed and (better := self._narrow(place)) is not node:
+            del self.open[place]
+            self._push(place, better)
+            return True
+        if node.lower >= self.goal:
+            self._shut(place, node)
+            return False
+        state, decided = node.state, list[Choice]()
         if everything or node.lent.sparse:
             state, decided = without_weak(self.bounds, node, self.goal, place)
-        if self._closes(node):
-            heapq.heappop(self.open)
-            self._close(place, node)
-            return False
-        best: tuple[float, Maker] | None = None
-        rows, features = self._choices(node)
-        most, patience = (None, 1) if features else (ROWS, ROWS)
+        ways = Ways(self.bounds, node, self.goal, self._spend)
+        rows = ways.of_rows(promising_rows(self.bounds, node))
+        features = ways.of_features(self._features(node))
+        trial = Trial(node, self.goal, self._improved, self._halted, state, decided)
         if everything:
-            most, patience = None, FAILED
-        for group in (rows, features if everything else []):
-            failed = 0
-            for make in itertools.islice(group, most):
-                choice = None if self._stop() else make(state)
-                if choice is None:
-                    continue
-                choice = self._pushed(choice, node.lower)
-                alive = self._alive(choice)
-                if len(alive) <= 1:
-                    decided.append(with_last(choice, alive[0]) if alive else choice)
-                    state, failed = decided[-1].ways[-1].state, 0
-                    if not alive:
-                        break
-                    continue
-                failed += 1
-                score = sorted(way.lower for way in choice.ways)[1]
-                if best is None or score > best[0]:
-                    best = score, make
-                if failed >= patience:
-                    break
-            if decided and decided[-1].ways[-1].lower >= self.goal:
-                break
+            trial.go(rows, FAILED)
+            trial.go(features, FAILED)
+        else:
+            trial.go(rows if features else rows[:ROWS], 1 if features else ROWS)
+        best, state = trial.best, trial.state
         split, first = None, features[0] if features else None if best is None else best[1]
         if first is not None and not everything and len(decided) < 2:
             split = first(state)
         children = [] if split is None else [self._improved(way) for way in split.ways]
         # What holds for the node holds for its parts.
         children = [way if way.lower > node.lower else part_of(node, way.state) for way in children]
-        rest = None if decided and decided[-1].ways[-1].lower >= self.goal else part_of(node, state)
+        rest = None if trial.done else part_of(node, state)
         if rest is not None and decided and split is None:
             rest = self._improved(rest, again=True)
-        with self.record.whole(self.open):
-            heapq.heappop(self.open)
-            for choice in decided:
-                place = self._apply(place, choice)
-            if split is not None:
-                last = self._apply(place, replace(split, ways=tuple(children)))
-                self._push(last, children[-1])
-            elif rest is None:
-                self._push(place, decided[-1].ways[-1])
-            elif decided or everything or self._stop():
-                self._push(place, rest)
-            else:
-                # Nothing is left to decide: the bound is as high as it gets.
-                self._close(place, rest)
+        del self.open[place]
+        for choice in decided:
+            place = self._apply(place, choice)
+        if split is not None:
+            last = self._apply(place, replace(split, ways=tuple(children)))
+            self._push(last, children[-1])
+        elif rest is None:
+            self._push(place, decided[-1].ways[-1])
+        elif decided or everything or self._halted():
+            self._push(place, rest)
+        else:
+            # Nothing is left to decide: the bound is as high as it gets.
+            self._shut(place, rest)
         return bool(decided)
-
-    def _alive(self, choice: Choice) -> list[Node]:
-        return [way for way in choice.ways if way.lower < self.goal]
-
-    def _pushed(self, choice: Choice, lower: float) -> Choice:
-        """The same choice, with better bounds where that may leave one way only."""
-        alive = sorted(self._alive(choice), key=lambda way: way.lower)
-        near = self.goal - NEAR * (self.goal - lower)
-        if len(alive) < 2 or alive[1].lower < near:
-            return choice
-        better = {id(way): self._improved(way) for way in alive[1:]}
-        return replace(choice, ways=tuple(better.get(id(way), way) for way in choice.ways))
 
     def _improved(
         self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
     ) -> Node:
         """A node at better shares, unless its bound is enough."""
-        if way.lower >= (self.goal if goal is None else goal) or self._stop():
+        if way.lower >= (self.goal if goal is None else goal) or self._halted():
             return way
         found = [way, self._bounded(way, effort, goal)]
         if again:
@@ -387,22 +389,10 @@ class RowSearch:
 
     def _apply(self, place: int, choice: Choice) -> int:
         """Write down a choice, but for its last way: where that one goes on."""
-        for switch, side, way in zip(choice.switches, choice.sides, choice.ways, strict=False):
-            minus, plus = self.record.split(place, switch)
-            aside, place = (plus, minus) if side > 0 else (minus, plus)
+        asides, place = self.record.chain(place, choice.switches, choice.sides)
+        for aside, way in zip(asides, choice.ways, strict=False):
             self._push(aside, way)
         return place
-
-    def _choices(self, node: Node) -> tuple[Sequence[Maker], Sequence[Maker]]:
-        """What may be decided at a node, about rows and about features, the best of each first."""
-        rows, features = promising_rows(self.bounds, node), self._features(node)
-
-        def spend(work: float) -> None:
-            self.work += work
-
-        ways = Ways(self.bounds, node, self.goal, spend)
-        by_row = [partial(ways.three, row) for row in rows.tolist()]
-        return by_row, [partial(ways.two, one) for one in features.tolist()]
 
     def _features(self, node: Node) -> Index:
         """The features to split a node by, the best first."""

@@ -14,6 +14,7 @@ from sparsebounds._support.validate import Exact
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
 from sparsebounds.exact.checkpoint import Checkpoint, SearchState
 from sparsebounds.exact.difficulty import Outlook
+from sparsebounds.exact.engine import MARGIN, cutoff_below
 from sparsebounds.exact.minimization import Minimization, SearchProgress
 from sparsebounds.exact.reduction import (
     LARGE,
@@ -37,9 +38,6 @@ did not get to its end."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
-
-MARGIN = 0.99
-"""Part of the tolerance that the search uses: the rest is for rounding."""
 
 STEADY = 0.2
 """The part of the gap that a search must close in its first quarter, to go on."""
@@ -122,12 +120,8 @@ class ExactSearch:
         reduced, base = self.reduction.program, self.reduction.base
         price = self._price(relaxed, model) if saved is None else saved.price
         bounder = bounder_of(reduced, price, deadline.before(scan=2))
-
-        def cutoff_at(upper: float) -> float:
-            return upper - MARGIN * tol * program.size(upper + base)
-
         best = self.reduction.inward(model) if saved is None else saved.model
-        self.search = Minimization(reduced, bounder, best, cutoff_at)
+        self.search = Minimization(reduced, best, cutoff_below(program, tol, base), bounder)
         if exact is not True:
             bounder.allowed = self._node
         if saved is not None:
@@ -174,7 +168,7 @@ class ExactSearch:
         other: Model | None = None
         with contextlib.suppress(KeyboardInterrupt), np.errstate(all="ignore"):
             self.search.run(lambda: late() or half() or full(min(node_limit, LONG)), batch_done)
-            if better is not None and self.open and not late():
+            if better is not None and self.search.left and not late():
                 other = better()
                 if self.search.nodes >= LONG:
                     self._offer(other)
@@ -224,11 +218,6 @@ class ExactSearch:
         if not program.groups.single:
             return 1e6 + 20.0 * (m if squared else program.n) * m
         return 1e6 + (10.0 * m + (0.0 if squared else 20.0 * program.n)) * m
-
-    @property
-    def open(self) -> int:
-        """Nodes left."""
-        return 0 if self.search.open is None else len(self.search.open)
 
     def _offer(self, model: Model) -> None:
         """Take a model over if it is better and has no feature that is proved out."""

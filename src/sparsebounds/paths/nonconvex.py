@@ -25,7 +25,9 @@ class NonConvexWalk(Course):
     """One path of a non-convex loss."""
 
     def __post_init__(self) -> None:
-        check_search(self.program, self.exact, self.checkpoint)
+        if self.checkpoint is not None:
+            self.program.require_convex("checkpoint")
+        check_search(self.program, self.exact)
         super().__post_init__()
         self.end = -math.inf
         """A bound at the end of the grid."""

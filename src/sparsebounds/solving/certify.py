@@ -121,8 +121,8 @@ def _nonconvex(
     if not wide_gap(program, plain, tol) or deadline.late():
         return plain
     with np.errstate(over="ignore", invalid="ignore"):
-        rows = search_rows(program, model, tol, found, "auto", math.inf, deadline, None)
-    return plain if rows is None else better_rows(program, model, plain, rows, found.duals)
+        rows = search_rows(program, model, tol, found, deadline=deadline)
+    return plain if rows is None else better_rows(program, model, plain, rows)
 
 
 def _broken(program: Program, w: Any) -> str:

@@ -13,6 +13,7 @@ certify    the level is that of the stored model, and the dual vectors that cut 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.decimals import counted
 from sparsebounds._support.validate import Exact
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed, screen_at, tighter_box
-from sparsebounds.exact import EFFORT, RowSearch
+from sparsebounds.exact import EFFORT, RowCheckpoint, RowSearch
 from sparsebounds.losses import Truncated
 from sparsebounds.models import LocalSearch, Model, as_returned
 from sparsebounds.program import Program
@@ -48,7 +49,6 @@ BETTER = 1e-6
 WORTH = 0.005
 """A round goes on if the last one closed this share of the gap."""
 
-
 FIRST = 0.5
 """What the first box costs, next to a tighter one."""
 
@@ -66,10 +66,8 @@ MOST_WORK = 2e9
 """Products that the curvature of a node and its factor may take: no bound of rows beyond them."""
 
 
-def check_search(program: Program, exact: Exact, checkpoint: object) -> None:
-    """Refuse a search to the end, or a checkpoint, where a non-convex loss has none."""
-    if checkpoint is not None:
-        program.require_convex("checkpoint")
+def check_search(program: Program, exact: Exact) -> None:
+    """Refuse a search to the end where a non-convex loss has none."""
     if exact is True and not (isinstance(program.loss, Truncated) and program.groups.single):
         program.require_convex("exact=True")
 
@@ -131,36 +129,51 @@ def search_rows(
     model: Model,
     tol: float,
     found: Tightened,
-    exact: Exact,
-    node_limit: float,
-    deadline: Deadline,
-    callback: Callable[[Any], None] | None,
+    exact: Exact = "auto",
+    node_limit: float = math.inf,
+    deadline: Deadline = NEVER,
+    callback: Callable[[Any], None] | None = None,
+    file: RowCheckpoint | None = None,
 ) -> RowSearch | None:
     """Bounds of rows for robust losses, and the search for the truncated one, as far as it goes.
 
-    None where there are none.
+    None where there are none. With a file the search goes on from it, and is saved there.
     """
+    saved = None if file is None else file.saved
     m = float(np.count_nonzero(~program.never))
     work = m**2 * (program.n + m / 3.0)
     if not RowBounds.known(program) or program.never.all() or work > MOST_WORK:
         return None
     eta = found.relaxed.eta
-    if program.ball is not None and not eta > 0.0:
+    if saved is None and program.ball is not None and not eta > 0.0:
         return None
-    search = RowSearch(program, model, tol, eta, found.duals, deadline)
+    search = RowSearch(program, model, tol, eta, found.duals, deadline, saved=saved)
     search.limit = most = math.inf if exact is True else ROW_EFFORT
+
+    def save(*, last: bool = False) -> None:
+        state = search.state
+        if file is not None and state is not None and (last or file.due()):
+            file.save(state)
+
+    def stepped(now: Any) -> None:
+        save()
+        if callback is not None:
+            callback(now)
+
+    def enough() -> bool:
+        if search.nodes >= node_limit or search.work > most or deadline.late():
+            return True
+        return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
+
     try:
-        search.start()
+        if saved is None:
+            search.start()
+        search.narrow(stepped)
         if exact and search.started and isinstance(program.loss, Truncated):
-
-            def enough() -> bool:
-                if search.nodes >= node_limit or search.work > most:
-                    return True
-                return search.work > HOPELESS * most and search.lower <= found.bounds[-1]
-
-            search.run(enough, callback)
+            search.run(enough, stepped)
     except KeyboardInterrupt:
         search.interrupted = True
+    save(last=True)
     return search if search.started else None
 
 
@@ -173,9 +186,11 @@ def solve_nonconvex(
     node_limit: float = math.inf,
     callback: Callable[[Any], None] | None = None,
     known: tuple[Vector, float] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Solution:
     """`solve` for a program with a non-convex loss; `known` is a model to start from as well."""
     first_pass = program.matrix.passes
+    file = None if checkpoint is None else RowCheckpoint(checkpoint, program, tol)
     with deadline.timed("scan", 1):
         _ = program.fingerprint
     with np.errstate(over="ignore", invalid="ignore"):
@@ -210,14 +225,16 @@ def solve_nonconvex(
         screened = screen_at(convex, best, model.value)
         rows, wide = None, wide_gap(program, certificate, tol)
         # Where the gap is closed there are still outliers to be proved.
-        if (wide or (exact and isinstance(program.loss, Truncated))) and not deadline.late():
-            rows = search_rows(program, model, tol, found, exact, node_limit, deadline, callback)
+        wide |= bool(exact) and isinstance(program.loss, Truncated)
+        if (wide and not deadline.late()) or (file is not None and file.saved is not None):
+            limits = exact, node_limit, deadline, callback, file
+            rows = search_rows(program, model, tol, found, *limits)
         if rows is not None:
             other = as_returned(program, rows.model())
             if other[0].value < model.value:
                 model, coef, intercept = other
                 certificate = certificate_from(program, points, model, found.duals)
-            certificate = better_rows(program, model, certificate, rows, found.duals)
+            certificate = better_rows(program, model, certificate, rows)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
         newton_steps=steps,
@@ -233,10 +250,8 @@ def solve_nonconvex(
     )
     unfinished = ""
     searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
-    if rows is not None and searched and rows.open:
-        unfinished = (
-            f" The search stopped with {len(rows.open)} open of {counted(rows.nodes, 'node')}."
-        )
+    if rows is not None and searched and rows.left:
+        unfinished = f" The search stopped with {rows.left} open of {counted(rows.nodes, 'node')}."
     elif exact is True and wide_gap(program, certificate, tol):
         done = "was not begun: it has no bounds for this problem, or no time was left"
         if searched:

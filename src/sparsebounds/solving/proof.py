@@ -53,11 +53,7 @@ def with_tree(program: Program, model: Model, tree: Tree, lower: float) -> Certi
 
 
 def better_rows(
-    program: Program,
-    model: Model,
-    certificate: Certificate,
-    rows: RowSearch,
-    boxes: Sequence[Vector],
+    program: Program, model: Model, certificate: Certificate, rows: RowSearch
 ) -> Certificate:
     """The certificate of a search over rows, where that may claim more than this one.
 
@@ -66,6 +62,7 @@ def better_rows(
     """
     if rows.lower <= certificate.lower:
         return certificate
+    boxes = rows.basis.boxes
     tree, upper = rows.tree(), objective_up(program, model.w, model.b, wider=WIDER)
     lower = min(rows.lower, row_tree_bound(program, tree, upper, boxes, claim=True))
     if lower <= certificate.lower:

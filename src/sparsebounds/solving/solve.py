@@ -176,10 +176,16 @@ def solve_program(
             f"checkpoint={str(checkpoint)!r} is for the exact search: pass exact=True."
         )
     if not program.loss.convex:
-        check_search(program, exact, checkpoint)
+        check_search(program, exact)
         most_nodes = math.inf if node_limit is None else node_limit
         return solve_nonconvex(
-            program, tol, deadline, exact=exact, node_limit=most_nodes, callback=callback
+            program,
+            tol,
+            deadline,
+            exact=exact,
+            node_limit=most_nodes,
+            callback=callback,
+            checkpoint=checkpoint,
         )
     halfway, first_pass = deadline.part(0.5), program.matrix.passes
     # Certificates need it: a pass that is over before there is anything to cut.
