@@ -56,6 +56,7 @@ from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
 from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.repair import repair
+from sparsebounds.bounds.row_kinds import scale_of as scale_of
 from sparsebounds.bounds.row_lending import Lending as Lending
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
@@ -69,7 +70,6 @@ from sparsebounds.bounds.row_spans import proved_ends as proved_ends
 from sparsebounds.bounds.row_spans import with_rounds as with_rounds
 from sparsebounds.bounds.rows import INSIDE as INSIDE
 from sparsebounds.bounds.rows import RowBounds as RowBounds
-from sparsebounds.bounds.rows import scale_of as scale_of
 from sparsebounds.bounds.screening import Screening, screen, screen_at
 from sparsebounds.bounds.shapley_folkman import INTEGER as INTEGER
 from sparsebounds.bounds.shapley_folkman import largest_sum as largest_sum

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import math
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -27,23 +26,14 @@ from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import Outer
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
+from sparsebounds.bounds.row_kinds import NodeLoss, has_rows, node_loss, scale_of
 from sparsebounds.bounds.row_lending import Lending
-from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
-from sparsebounds.bounds.row_ramp import RampRowLoss
-from sparsebounds.bounds.row_smooth import SmoothRowLoss
+from sparsebounds.bounds.row_loss import Lent, Spans, Switches
 from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, has_factor, norms_up
-from sparsebounds.losses import Loss, Ramp, ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
 """The part of its ridge that a feature lends at most: where it is in."""
-
-NodeLoss: TypeAlias = RowLoss | SmoothRowLoss | RampRowLoss
-
-
-def scale_of(loss: Loss) -> float:
-    """The scale c of residuals: 1 for the ramp."""
-    return loss.c if isinstance(loss, ResidualLoss) else 1.0
 
 
 class RowBounds:
@@ -84,10 +74,7 @@ class RowBounds:
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
-        loss = program.loss
-        smooth = isinstance(loss, ResidualLoss) and math.isfinite(loss.dip)
-        single = program.groups.single and program.matrix.elementwise
-        return (smooth or isinstance(loss, Truncated | Ramp)) and single
+        return has_rows(program.loss) and program.groups.single and program.matrix.elementwise
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
@@ -115,12 +102,7 @@ class RowBounds:
 
     def loss(self, state: States, lent: Lent) -> NodeLoss:
         """The rows' losses at a node."""
-        loss = self.program.loss
-        if isinstance(loss, Ramp):
-            return RampRowLoss(self.program.y, lent.theta)
-        if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
-            return SmoothRowLoss(loss, lent.theta)
-        return RowLoss(self.c, *self.ends(state), lent.theta)
+        return node_loss(self.program.loss, self.program.y, self.ends(state), lent.theta)
 
     def live(self, state: States) -> Index:
         """The features that a model of the node may have."""
