@@ -209,3 +209,24 @@ def test_spans_of_a_range_that_a_better_model_rules_out() -> None:
     program = tiny(100020)
     solution = sb.solve(program, exact=False)
     assert solution.lower <= candidates(program).best() <= solution.upper
+
+
+@pytest.mark.parametrize("loss", [sb.losses.Truncated(c=1.5), sb.losses.Tukey(c=3.0)])
+def test_the_root_is_split_by_leading_features(
+    loss: sb.losses.Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 12))
+    y = X[:, [1, 4, 7]] @ [2.0, -1.5, 1.5] + 0.4 * rng.normal(size=60)
+    y[:10] += 9.0
+    found = sb.solve(X, y, k=3, ridge=0.05, loss=loss, exact=False)
+    tree = found.certificate.rows
+    assert found.certificate.verify(X, y).ok
+    # One part leaves out the first, the next has it and not the second: four leaves.
+    assert sorted(tree.switch.tolist()) == found.support.tolist()
+    assert tree.parent.tolist() == [0, 2, 4]
+    monkeypatch.setattr("sparsebounds.exact.rows.by_features", lambda *_: None)
+    alone = sb.solve(X, y, k=3, ridge=0.05, loss=loss, exact=False)
+    assert alone.certificate.rows.size == 1
+    assert alone.upper == found.upper
+    assert found.upper - found.lower < 0.7 * (alone.upper - alone.lower)

@@ -16,8 +16,8 @@ AGAIN = 20, 1e-6
 SUPPORTS = 25, 1e-4
 """The most and the finest where open features lend by supports: that has kinks."""
 
-LATER = 6
-"""The most where they have lent so at a node above."""
+LATER = 6, 1e-4
+"""The same at nodes of which they have lent so at the node above."""
 
 FEW, MANY = 2, 4
 """Open features lend by supports where a model has few of them, or one in many."""
@@ -42,10 +42,7 @@ def bounded_node(
     for sparse in _kinds(bounds, node.state, root):
         if best is not None and (best.lower >= goal or stop()):
             break
-        most = effort
-        if sparse:
-            steps = LATER if node.lent.sparse else SUPPORTS[0]
-            most = min(effort[0], steps), max(effort[1], SUPPORTS[1])
+        most = (min(effort[0], SUPPORTS[0]), max(effort[1], SUPPORTS[1])) if sparse else effort
         found = best_shares(
             bounds,
             node.state,

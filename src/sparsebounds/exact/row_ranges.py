@@ -34,22 +34,11 @@ def range_cuts(b: float, c: float, low: float, high: float) -> Vector:
     return np.unique(np.array(cuts))
 
 
-def ranges(
-    switches: Switches, state: States, b: float
-) -> tuple[list[tuple[int, int]], list[States]]:
-    """The chain of cuts and sides that sets all ranges aside but that of b, and the states.
-
-    The last state is that of b.
-    """
+def range_chain(switches: Switches, b: float) -> list[tuple[int, int]]:
+    """The cuts, and the sides that they set aside, which leave the range of b."""
     left, right = np.flatnonzero(switches.cuts < b), np.flatnonzero(switches.cuts > b)
     chain = [(switches.cut(int(cut)), -1) for cut in left]
-    chain += [(switches.cut(int(cut)), 1) for cut in right[::-1]]
-    states = []
-    for switch, side in chain:
-        aside, state = state.copy(), state.copy()
-        aside[switch], state[switch] = side, -side
-        states.append(aside)
-    return chain, [*states, state]
+    return chain + [(switches.cut(int(cut)), 1) for cut in right[::-1]]
 
 
 def half_range(bounds: RowBounds, state: States) -> float:

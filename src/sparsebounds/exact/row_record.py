@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -25,6 +25,16 @@ class Choice:
 
     ways: tuple[Node, ...]
     """The children set aside, then what the last split goes on with."""
+
+
+def chained(state: States, chain: Sequence[tuple[int, int]]) -> list[States]:
+    """The states that a chain of switches and sides sets aside, then that which it leaves."""
+    states = []
+    for switch, side in chain:
+        aside, state = state.copy(), state.copy()
+        aside[switch], state[switch] = side, -side
+        states.append(aside)
+    return [*states, state]
 
 
 Maker: TypeAlias = Callable[[States], Choice | None]

@@ -6,9 +6,9 @@ model. So rows nearest to being proved come first. Each inlier that is proved ad
 raises the bounds on the rest: trees are long and thin. While features are open, rows are decided
 where that takes no split, and nodes are split by features, the heaviest first.
 
-Round 0 splits the root into ranges of the intercept, and round 1 narrows the spans of all nodes.
-Further rounds, ROUNDS at most, decide in every node what all its best models share, while that is
-anything. Then nodes are split, that of least bound first.
+Round 0 splits the root, into ranges of the intercept or by features, and round 1 narrows the spans
+of all nodes. Further rounds, ROUNDS at most, decide in every node what all its best models share,
+while that is anything. Then nodes are split, that of least bound first.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from sparsebounds.exact.engine import BranchAndBound, cutoff_below
 from sparsebounds.exact.minimization import SearchProgress
 from sparsebounds.exact.reduction import on_all, on_kept
 from sparsebounds.exact.row_basis import STRICT, Basis
-from sparsebounds.exact.row_bounding import AGAIN, OTHER, ROOT, bounded_node
+from sparsebounds.exact.row_bounding import AGAIN, LATER, OTHER, ROOT, bounded_node
 from sparsebounds.exact.row_checkpoint import RowState
 from sparsebounds.exact.row_models import RowModels
 from sparsebounds.exact.row_narrowing import Narrower
 from sparsebounds.exact.row_order import agreed_rows, leading_features, promising_rows
-from sparsebounds.exact.row_ranges import most_lent, moved, ranges
+from sparsebounds.exact.row_ranges import most_lent
 from sparsebounds.exact.row_record import Choice, Record, part_of
+from sparsebounds.exact.row_root import by_features, in_ranges
 from sparsebounds.exact.row_ways import FAILED, ROWS, Trial, Ways, without_weak
 from sparsebounds.fitting import Model
 from sparsebounds.losses import Truncated
@@ -45,7 +46,8 @@ NARROW, ROUNDS = 1, 8
 """The number of the round that narrows spans; further rounds that there are at most."""
 
 HOPE = 0.85
-"""Where features are open, spans are narrowed of nodes whose bound is this part of the goal."""
+"""Where features are open, rows are tried and spans narrowed of nodes whose bound is this part of
+the goal."""
 
 
 class RowSearch(BranchAndBound):
@@ -151,23 +153,13 @@ class RowSearch(BranchAndBound):
             self._keep()
 
     def _divide(self, place: int) -> None:
-        """Split the root into ranges of the intercept: a smaller one lends more.
-
-        The range of the best model is the hardest, as a rule; others need not be bounded better.
-        """
-        if not len(self.bounds.switches.cuts):
-            return
-        node = self.open[place]
-        chain, states = ranges(self.bounds.switches, node.state, self.incumbent.b)
-        inner = self._improved(part_of(node, states[-1]), ROOT)
-        goal, asides = min(inner.lower, self.goal), []
-        for state in states[:-1]:
-            aside = part_of(node, state) if self._halted() else moved(self.bounds, inner, state)
-            self.work += aside.work
-            asides.append(self._improved(aside, OTHER, goal))
-        switches, sides = zip(*chain, strict=True)
-        del self.open[place]
-        self._push(self._apply(place, Choice(switches, sides, (*asides, inner))), inner)
+        """Split the root before anything else."""
+        node, how = self.open[place], (self.goal, self._improved)
+        parts = in_ranges(self.bounds, node, self.incumbent.b, *how, self._halted)
+        parts = parts or by_features(self.bounds, node, *how)
+        if parts is not None:
+            del self.open[place]
+            self._push(self._apply(place, parts), parts.ways[-1])
 
     def _narrow(self, place: int) -> Node:
         """A node with narrower spans, where its features are decided and spans raise its bound."""
@@ -349,7 +341,7 @@ class RowSearch(BranchAndBound):
         if everything:
             trial.go(rows, FAILED)
             trial.go(features, FAILED)
-        else:
+        elif not features or node.lower >= HOPE * self.goal:
             trial.go(rows if features else rows[:ROWS], 1 if features else ROWS)
         best, state = trial.best, trial.state
         split, first = None, features[0] if features else None if best is None else best[1]
@@ -377,11 +369,17 @@ class RowSearch(BranchAndBound):
         return bool(decided)
 
     def _improved(
-        self, way: Node, effort: Effort = OTHER, goal: float | None = None, *, again: bool = False
+        self,
+        way: Node,
+        effort: Effort | None = None,
+        goal: float | None = None,
+        *,
+        again: bool = False,
     ) -> Node:
         """A node at better shares, unless its bound is enough."""
         if way.lower >= (self.goal if goal is None else goal) or self._halted():
             return way
+        effort = effort or (LATER if way.lent.sparse else OTHER)
         found = [way, self._bounded(way, effort, goal)]
         if again:
             found.append(relaxed_node(self.bounds, way.state, way.w, way.b, way.lent))
