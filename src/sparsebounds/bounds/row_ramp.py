@@ -1,12 +1,12 @@
 """The ramp at the rows of two classes: the largest function below it of no curvature below -kappa.
 
 With r = z - y and s = -y r the loss is l(s) = min(1, max(0, s)). With kappa = theta/(1 - theta) and
-g(s) = l(s) + kappa s^2/2, psi = g** - kappa s^2/2 is 0 up to s = 0 and 1 from `far` on. In between
+g(s) = l(s) + kappa s^2/2, psi = g** - kappa s^2/2 is max(0, s) up to `near`, 1 from `far` on, and
 
-    psi(s) = min(s, 1 - kappa (far - s)^2/2),    far = sqrt(2/kappa) for kappa <= 1/2,
-                                                       1 + 1/(2 kappa) beyond:
+    1 - kappa (far - s)^2/2    in between,  near = 0,                 far = sqrt(2/kappa),
+                                            near = 1 - 1/(2 kappa),   far = 1 + 1/(2 kappa)
 
-the line of g** touches g at `far` and, the larger kappa, at the kink 0 or at 1 - 1/(2 kappa).
+for kappa <= 1/2 and for a larger one. The line of g** touches g at both; at 0 that is a kink.
 
 A bound at s0 needs a parabola v + t (s - s0) - kappa (s - s0)^2/2 below l. For any t there is one:
 l is the lesser of 1 and max(0, s), and max(0, s) >= lambda s for any lambda in [0, 1]. So
@@ -53,7 +53,7 @@ class RampRowLoss:
         self._less = self._psi(self._joins) - 0.5 * self._joins**2 / ROUNDED
 
     def _falling(self, s: Vector) -> Vector:
-        """The slope of psi between its kink or 1 - 1/(2 kappa), and `far`."""
+        """The slope of psi for s > 0."""
         falling: Vector = np.minimum(np.maximum(self._kappa * (self._far - s), 0.0), 1.0)
         return falling
 
