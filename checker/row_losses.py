@@ -8,6 +8,7 @@ from functools import lru_cache
 from operator import sub
 
 from exact_numbers import INF, Q, exact_fractions
+from ramp_rows import below_ramp
 from smooth_rows import below_smooth
 
 FINE = 1 << 90
@@ -25,10 +26,11 @@ class Rows:
 
     def __init__(self, program):
         self.program, loss = program, program.loss
-        numbers, over = exact_fractions([*map(sub, program.y, program.o), loss.c])
+        c = Q(1) if loss.name == "ramp" else loss.c
+        numbers, over = exact_fractions([*map(sub, program.y, program.o), c])
         below = over.bit_length() - 1  # floats are over powers of 2
         units = max((unit.denominator.bit_length() for unit in program.units), default=0)
-        size = loss.c.denominator.bit_length() - loss.c.numerator.bit_length()
+        size = c.denominator.bit_length() - c.numerator.bit_length()
         self.bits = max(below, units + 80, size + 120)
         *self.target, self.c = (x << self.bits - below for x in numbers)
         self.truncated = loss.name == "truncated"
@@ -60,14 +62,18 @@ class Rows:
         For all s of the row's span; the v_i are over FINE 2^(2 bits + 1). None where there is none.
         """
         slopes, values, grid = [], [], Q(1, 1 << self.bits)
-        for r, span, curve in zip(residuals, spans, least):
+        for y, r, span, curve in zip(self.program.y, residuals, spans, least):
             if self.truncated:
                 t = self.slope(r, *span, curve)
                 v = self.value(r, *span, curve, t)
                 if v is None:
                     return None
             else:
-                v, t = below_smooth(self.program.loss, r * grid, Q(-curve, FINE), grid)
+                loss, kappa = self.program.loss, Q(-curve, FINE)
+                if loss.name == "ramp":
+                    v, t = below_ramp(y, r * grid, kappa, grid)
+                else:
+                    v, t = below_smooth(loss, r * grid, kappa, grid)
                 t, v = int(t / grid), math.floor(v * 2 * FINE / grid**2)
             slopes.append(t)
             values.append(v)

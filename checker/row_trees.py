@@ -12,8 +12,8 @@ from search_trees import split_of
 
 def rows_bound(program, record, level, duals):
     """The smallest bound of the leaves of a tree over rows."""
-    known = program.loss.name in RESIDUAL and not program.grouped
-    need(known, "a tree over rows is for robust losses without groups")
+    known = program.loss.name in (*RESIDUAL, "ramp") and not program.grouped
+    need(known, "a tree over rows is for robust losses and the ramp, without groups")
     count, splits, n = record["kept_count"], record["splits"], program.n
     points, lents = record["point_count"], record["lent_count"]
     size = 1 + 2 * splits

@@ -56,6 +56,36 @@ def test_parabolas_below_a_smooth_loss(name: str, checker: ModuleType) -> None:
                 assert over >= -1e-5 * size
 
 
+def test_parabolas_below_the_ramp(checker: ModuleType) -> None:
+    """Everywhere, by fractions, and they touch it; t is the slope of the largest such function."""
+    from ramp_rows import below_ramp
+
+    grid = Fraction(1, 1 << 120)
+    for y in (-1, 1):
+        for kappa in map(Fraction, (0.0, 1e-12, 1e-6, 0.03, 0.49, 0.5, 0.51, 1.0, 1.9, 2.0, 30.0)):
+            for x in (-7.0, -1e-9, 0.0, 1e-4, 0.3, 0.9, 1.0, 1.3, 2.0, 40.0, 1e7):
+                r = -y * Fraction(x)
+                value, slope = below_ramp(y, r, kappa, grid)
+                assert (slope / grid).denominator == 1
+                least = least_above_ramp(Fraction(x), value, -y * slope, kappa)
+                assert least >= 0
+                assert kappa < 1e-9 or least <= 1e-30
+
+
+def least_above_ramp(x: Fraction, value: Fraction, slope: Fraction, kappa: Fraction) -> Fraction:
+    """The least of min(1, max(0, s)) - value - slope (s - x) + kappa (s - x)^2/2 over all s."""
+    if not kappa:
+        assert slope == 0
+        return -value
+    found = []
+    for low, high, tilt, height in ((None, 0, 0, 0), (0, 1, 1, 0), (1, None, 0, 1)):
+        s = x + (slope - tilt) / kappa
+        s = s if low is None else max(s, Fraction(low))
+        s = s if high is None else min(s, Fraction(high))
+        found.append(height + tilt * s - value - slope * (s - x) + kappa * (s - x) ** 2 / 2)
+    return min(found)
+
+
 def span_of(rng: np.random.Generator, c: float) -> tuple[float, float]:
     """An interval of residuals, with ends at c, at infinity or anywhere."""
     ends = [-np.inf, -c, c, np.inf, *(2.0 * c * rng.normal(size=6))]

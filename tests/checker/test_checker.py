@@ -34,7 +34,7 @@ from sparsebounds.exact import RowSearch
 from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import NONCONVEX, REGISTRY, Truncated
 
-DIPS = ("tukey", "welsch", "geman_mcclure", "cauchy")
+DIPS = ("tukey", "welsch", "geman_mcclure", "cauchy", "ramp")
 MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "60"))
 Case = tuple[dict[str, Any], Certificate]
 
@@ -110,15 +110,16 @@ def spans() -> Iterator[tuple[str, Case]]:
 
 
 def smooth_and_level() -> Iterator[tuple[str, Case]]:
-    """Rows of smooth losses, and a response far from 0."""
+    """Rows of smooth losses and of the ramp, and a response far from 0."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(9, 2))
     y = X @ [1.0, 0.0] + rng.normal(size=9)
     y[:2] += 4.0
     for i, loss in enumerate(DIPS):
         options = {"k": 1} if i % 2 else {"l0": 0.01, "fit_intercept": True}
-        found = sb.solve(X, y, ridge=0.2, loss=loss, exact=False, **options)
-        yield f"rows of {loss}", ({"X": X, "y": y}, found.certificate)
+        response = np.sign(y - np.median(y) + 0.01) if loss == "ramp" else y
+        found = sb.solve(X, response, ridge=0.2, loss=loss, exact=False, **options)
+        yield f"rows of {loss}", ({"X": X, "y": response}, found.certificate)
     far = y + 1e5
     found = sb.solve(X, far, k=1, ridge=0.1, fit_intercept=True)
     yield "level", ({"X": X, "y": far}, found.certificate)

@@ -923,6 +923,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "bounds/test_row_smooth.py::test_parabolas_lie_below_the_loss",
     ),
     _of(
+        "ramp rows: a line that passes above the hinge",
+        "bounds/row_ramp.py",
+        "line = part * s - line - 2.0**-48 * (np.abs(part * s) + line)",
+        "line = np.ones_like(line)",
+        "bounds/test_row_ramp.py::test_parabolas_lie_below_the_loss",
+    ),
+    _of(
         "row tree: a leaf bounded at any node",
         "certificates/row_tree.py",
         "if scope is None or np.any((scope != 0) & (scope != state)):",

@@ -56,11 +56,13 @@ from sparsebounds.bounds.region import Region as Region
 from sparsebounds.bounds.region import leverages as leverages
 from sparsebounds.bounds.region import secants as secants
 from sparsebounds.bounds.repair import repair
+from sparsebounds.bounds.row_kinds import scale_of as scale_of
 from sparsebounds.bounds.row_lending import Lending as Lending
 from sparsebounds.bounds.row_loss import Lent as Lent
 from sparsebounds.bounds.row_loss import RowLoss as RowLoss
 from sparsebounds.bounds.row_loss import Spans as Spans
 from sparsebounds.bounds.row_loss import Switches as Switches
+from sparsebounds.bounds.row_ramp import RampRowLoss as RampRowLoss
 from sparsebounds.bounds.row_smooth import SmoothRowLoss as SmoothRowLoss
 from sparsebounds.bounds.row_spans import Round as Round
 from sparsebounds.bounds.row_spans import narrowed as narrowed

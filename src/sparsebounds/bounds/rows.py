@@ -26,11 +26,10 @@ from sparsebounds.bounds.dual import GRAIN, WIDER
 from sparsebounds.bounds.enclosure import Outer
 from sparsebounds.bounds.many import MORE, States
 from sparsebounds.bounds.minorant import own_ridges
+from sparsebounds.bounds.row_kinds import NodeLoss, has_rows, node_loss, scale_of
 from sparsebounds.bounds.row_lending import Lending
-from sparsebounds.bounds.row_loss import Lent, RowLoss, Spans, Switches
-from sparsebounds.bounds.row_smooth import SmoothRowLoss
+from sparsebounds.bounds.row_loss import Lent, Spans, Switches
 from sparsebounds.bounds.row_tangents import Tangent, Tilt, best_sums_up, has_factor, norms_up
-from sparsebounds.losses import ResidualLoss, Truncated
 from sparsebounds.program import Program
 
 INSIDE = 63 / 64
@@ -55,8 +54,7 @@ class RowBounds:
     ) -> None:
         self.program, self.switches, self.outer = program, switches, outer
         self._claim, self._wider = claim, WIDER if claim else 1.0
-        assert isinstance(program.loss, ResidualLoss)
-        self.c = program.loss.c
+        self.c = scale_of(program.loss)
         self.own = own_ridges(program, eta)
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
         """X, one feature per row."""
@@ -76,10 +74,7 @@ class RowBounds:
     @staticmethod
     def known(program: Program) -> bool:
         """Whether there are such bounds for a program."""
-        loss = program.loss
-        smooth = isinstance(loss, ResidualLoss) and math.isfinite(loss.dip)
-        single = program.groups.single and program.matrix.elementwise
-        return (smooth or isinstance(loss, Truncated)) and single
+        return has_rows(program.loss) and program.groups.single and program.matrix.elementwise
 
     def residuals(self, w: Vector, b: float) -> Vector:
         """r = z - y, as computed."""
@@ -105,12 +100,9 @@ class RowBounds:
                 low, high = np.maximum(low, spans.low), np.minimum(high, spans.high)
         return low, high
 
-    def loss(self, state: States, lent: Lent) -> RowLoss | SmoothRowLoss:
+    def loss(self, state: States, lent: Lent) -> NodeLoss:
         """The rows' losses at a node."""
-        loss = self.program.loss
-        if isinstance(loss, ResidualLoss) and not isinstance(loss, Truncated):
-            return SmoothRowLoss(loss, lent.theta)
-        return RowLoss(self.c, *self.ends(state), lent.theta)
+        return node_loss(self.program.loss, self.program.y, self.ends(state), lent.theta)
 
     def live(self, state: States) -> Index:
         """The features that a model of the node may have."""
@@ -244,7 +236,7 @@ class RowBounds:
 
     def _tangent(
         self,
-        rows: RowLoss | SmoothRowLoss,
+        rows: NodeLoss,
         above: States,
         state: States,
         W: Vector,
@@ -354,7 +346,7 @@ class RowBounds:
         lengths: Vector = np.sqrt(squares) * (1.0 + 2.0 * gamma(self.program.n + 32)) + TINY
         return lengths
 
-    def _proved(self, rows: RowLoss | SmoothRowLoss, state: States, used: Mask, lent: Lent) -> bool:
+    def _proved(self, rows: NodeLoss, state: States, used: Mask, lent: Lent) -> bool:
         """Whether H is proved convex at a node along the features left and those of its points.
 
         To know more of rows only adds curvature: one proof serves the nodes below it.

@@ -179,7 +179,7 @@ def row_bounds(
 ) -> RowBounds:
     """What bounds the nodes of a tree, its spans proved; TreeError where they are not."""
     if not RowBounds.known(program):
-        raise TreeError("a tree over rows is for robust losses")
+        raise TreeError("a tree over rows is for robust losses and the ramp")
     if not np.array_equal(tree.kept, np.flatnonzero(~program.never)):
         raise TreeError("the features the tree decides about are not those of the problem")
     ascending = np.all(np.isfinite(tree.cuts)) and np.all(np.diff(tree.cuts) > 0.0)

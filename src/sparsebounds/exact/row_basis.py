@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds.bounds import WIDER, RowBounds, Switches, objective_up, outer_range
+from sparsebounds.bounds import WIDER, RowBounds, Switches, objective_up, outer_range, scale_of
 from sparsebounds.exact.row_ranges import range_cuts
 from sparsebounds.fitting import Model
 from sparsebounds.program import Program
@@ -48,7 +48,7 @@ class Basis:
         value = objective_up(program, model.w, model.b, wider=WIDER)
         level = max(level, value * (1.0 + STRICT))
         outer = outer_range(program, level, boxes, claim=True)
-        cuts = range_cuts(model.b, program.loss.parameters()["c"], *outer[0])
+        cuts = range_cuts(model.b, scale_of(program.loss), *outer[0])
         part, switches = program.restricted(kept), Switches(len(kept), program.n, cuts)
         bounds = RowBounds(part, switches, outer, eta=eta, claim=True)
         return cls(kept, bounds, eta, tuple(boxes), level)

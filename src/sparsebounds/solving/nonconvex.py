@@ -4,8 +4,8 @@ relax      the envelope's relaxation on the box that the model without features 
 model      local optima from many starts (`models.local`): a better level
 tighten    a smaller box from the level and the last dual vector, its envelope relaxed again, its
            supports tried; while the lower bound rises
-rows       for robust losses, a bound by what ridges lend to rows; for the truncated one, a search
-           over rows and features, which proves more (`exact.rows`)
+rows       for robust losses and the ramp, a bound by what ridges lend to rows; for the truncated
+           one, a search over rows and features, which proves more (`exact.rows`)
 certify    the level is that of the stored model, and the dual vectors that cut the box are stored:
            whoever verifies makes the same boxes again
 """
