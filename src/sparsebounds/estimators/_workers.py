@@ -91,12 +91,14 @@ class Workers:
         if self.count == 1 or seconds < (LONG if there else START):
             return False
         if self._own:
+            found = self._start is None and bool(self.pools)
             try:
                 return self._awake(GRACE * there)
             except Exception as error:
                 self._end()
-                if there and isinstance(error, BrokenProcessPool):
-                    self._start = None  # ended while they were idle: others may be started
+                if (there or found) and isinstance(error, BrokenProcessPool):
+                    # Ended while they were idle, or Ctrl-C: others may be started.
+                    self._start = None
                     return False
                 said = f"n_jobs: no process could be started ({error}); one does all the work."
                 warnings.warn(said, RuntimeWarning, stacklevel=2)
