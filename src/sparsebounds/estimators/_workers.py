@@ -72,7 +72,7 @@ class Workers:
     """When any of them was last known to be there."""
 
     pools: ClassVar[dict[tuple[int, int], Any]] = {}
-    """Those that there are: at most one, by the process that has them and how many they are."""
+    """The other processes, by the process that started them and how many they are."""
 
     def __init__(self, n_jobs: int | None) -> None:
         self.count: int = effective_n_jobs(n_jobs)
