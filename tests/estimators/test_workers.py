@@ -225,6 +225,21 @@ def test_processes_that_were_ended_while_idle_are_started_again(
     assert again.take(1.0)
 
 
+def test_processes_that_ended_as_they_started_are_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C in a terminal goes to all of them; the next fit has others, and does not warn."""
+    monkeypatch.setattr(_workers, "GRACE", 60.0)
+    monkeypatch.setattr(_workers, "START", 0.0)
+    with pytest.raises(BrokenProcessPool):
+        Workers(2)._pool().submit(os._exit, 1).result()
+    monkeypatch.setattr(Workers, "last", -math.inf)
+    again = Workers(2)
+    assert not again.take(1.0)
+    monkeypatch.setattr(Workers, "last", _workers.clock())
+    assert again.take(1.0)
+
+
 def test_a_large_array_is_lent_to_many_and_sent_to_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others read the numbers where they are; the file goes when they are done."""
     monkeypatch.setattr(_workers, "BIG", 1000)

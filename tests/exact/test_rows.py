@@ -16,6 +16,7 @@ from sparsebounds._support.errors import InputError
 from sparsebounds.exact import RowSearch, row_bounding, row_models, rows
 from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import Truncated, Tukey
+from sparsebounds.models import LocalSearch
 from sparsebounds.solving.solve import solve_program
 
 LOSS = Truncated(c=1.0)
@@ -157,7 +158,7 @@ def test_control_c_leaves_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it comes, nodes are not lost: as they are bounded, written down, or refitted."""
     X, y = (part[:10] for part in hard())
     best, lower = candidates(sb.Program(X, y, l0=0.01, ridge=0.02, loss=HARD["loss"])).best(), []
-    struck = [(row_bounding, "best_shares", at) for at in (2, 4)]
+    struck = [(row_bounding, "best_shares", at) for at in (1, 2, 4)]
     struck += [(rows, "relaxed_node", 3)]
     struck += [(row_models, "local_refit", at) for at in (1, 3)]
     struck += [(rows.Record, "split", at) for at in (1, 2, 5)]
@@ -167,10 +168,24 @@ def test_control_c_leaves_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
             patched.setattr(owner, name, struck_at(plain, calls, at))
             solution = sb.solve(X, y, **HARD)
         assert next(calls) == at + 1, "nothing goes on after Ctrl-C"
+        assert solution.stats.interrupted
         assert solution.lower <= best
         assert solution.certificate.verify(X, y).ok
         lower.append(solution.lower)
     assert len(set(lower)) > 2
+
+
+@pytest.mark.parametrize("name", ["improve", "_predictions"])
+def test_control_c_before_the_search_begins(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Who ends the search for models does not wait for one over rows."""
+    X, y = hard()
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalSearch, name, struck_at(getattr(LocalSearch, name), count(1), 1))
+        solution = sb.solve(X, y, **HARD)
+    assert solution.stats.interrupted
+    assert solution.stats.nodes == 0
+    assert "was interrupted before it had a bound" in solution.message
+    assert solution.certificate.verify(X, y).ok
 
 
 def struck_at(plain: Callable[..., Any], calls: Iterator[int], at: int) -> Any:

@@ -72,7 +72,7 @@ class Workers:
     """When any of them was last known to be there."""
 
     pools: ClassVar[dict[tuple[int, int], Any]] = {}
-    """Those that there are: at most one, by the process that has them and how many they are."""
+    """The other processes, by the process that started them and how many they are."""
 
     def __init__(self, n_jobs: int | None) -> None:
         self.count: int = effective_n_jobs(n_jobs)
@@ -91,12 +91,14 @@ class Workers:
         if self.count == 1 or seconds < (LONG if there else START):
             return False
         if self._own:
+            found = self._start is None and bool(self.pools)
             try:
                 return self._awake(GRACE * there)
             except Exception as error:
                 self._end()
-                if there and isinstance(error, BrokenProcessPool):
-                    self._start = None  # ended while they were idle: others may be started
+                if (there or found) and isinstance(error, BrokenProcessPool):
+                    # Ended while they were idle, or Ctrl-C: others may be started.
+                    self._start = None
                     return False
                 said = f"n_jobs: no process could be started ({error}); one does all the work."
                 warnings.warn(said, RuntimeWarning, stacklevel=2)

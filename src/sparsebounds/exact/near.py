@@ -211,7 +211,7 @@ class Neighbourhood:
         """Search until done or stopped."""
         if not self.program.free.any() or stop():
             return
-        # It is known before it starts: what is found is listed wherever it ends.
+        # It is set before it starts: wherever Ctrl-C ends it, what it found is listed.
         if self.program.loss.convex:
             self.search = search = self._reduced_search()
             search.start(self.relaxed.w[self.kept], self.relaxed.b * search.program.fit_intercept)

@@ -17,7 +17,7 @@ SUPPORTS = 25, 1e-4
 """The most and the finest where open features lend by supports: that has kinks."""
 
 LATER = 6, 1e-4
-"""The same at nodes of which they have lent so at the node above."""
+"""The same at a node whose features have lent so at the node above."""
 
 FEW, MANY = 2, 4
 """Open features lend by supports where a model has few of them, or one in many."""

@@ -24,7 +24,7 @@ ROWS = 6
 """Rows that are tried before a node is split by one of them."""
 
 FAILED = 12
-"""Of these in sequence that are not decided, after which no more are tried in a round."""
+"""Choices in sequence that are not decided, after which a round tries no more of their kind."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class Improvement(Fits):
         self._local: set[tuple[int, ...]] = set()
         self._visited: set[bytes] = set()
         self.optima = 0
-        """Descents that ended where no other had come by."""
+        """Local optima found: descents that did not join an earlier one."""
 
         self.grown: list[Index] = []
         """The beam's supports, best first: `known` for a neighbour."""

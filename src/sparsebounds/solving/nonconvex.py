@@ -137,7 +137,8 @@ def search_rows(
 ) -> RowSearch | None:
     """Bounds of rows for robust losses, and the search for the truncated one, as far as it goes.
 
-    None where there are none. With a file the search goes on from it, and is saved there.
+    None where there are none. With a file the search goes on from it, and is saved there. Ctrl-C
+    ends it, before it has `started` perhaps.
     """
     saved = None if file is None else file.saved
     m = float(np.count_nonzero(~program.never))
@@ -174,7 +175,7 @@ def search_rows(
     except KeyboardInterrupt:
         search.interrupted = True
     save(last=True)
-    return search if search.started else None
+    return search
 
 
 def solve_nonconvex(
@@ -226,7 +227,9 @@ def solve_nonconvex(
         rows, wide = None, wide_gap(program, certificate, tol)
         # Where the gap is closed there are still outliers to be proved.
         wide |= bool(exact) and isinstance(program.loss, Truncated)
-        if (wide and not deadline.late()) or (file is not None and file.saved is not None):
+        interrupted = models.interrupted or first.interrupted or found.relaxed.interrupted
+        due = (wide and not deadline.late()) or (file is not None and file.saved is not None)
+        if due and not interrupted:
             limits = exact, node_limit, deadline, callback, file
             rows = search_rows(program, model, tol, found, *limits)
         if rows is not None:
@@ -242,20 +245,19 @@ def solve_nonconvex(
         nodes=0 if rows is None else rows.nodes,
         seconds=deadline.seconds,
         tightening=found.bounds,
-        interrupted=(
-            models.interrupted
-            or found.relaxed.interrupted
-            or (rows is not None and rows.interrupted)
-        ),
+        interrupted=interrupted or (rows is not None and rows.interrupted),
     )
     unfinished = ""
-    searched = rows is not None and bool(exact) and isinstance(program.loss, Truncated)
+    started = rows is not None and rows.started
+    searched = started and bool(exact) and isinstance(program.loss, Truncated)
     if rows is not None and searched and rows.left:
         unfinished = f" The search stopped with {rows.left} open of {counted(rows.nodes, 'node')}."
     elif exact is True and wide_gap(program, certificate, tol):
         done = "was not begun: it has no bounds for this problem, or no time was left"
         if searched:
             done = "is done, but its bounds come no closer"
+        elif stats.interrupted:
+            done = "was interrupted before it had a bound"
         unfinished = f" The search over rows {done}."
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
