@@ -71,9 +71,13 @@ class Problem:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What `Program` and `solve` are told besides the data."""
+        """What `Program` and `solve` are told besides the data, where it is not left out.
+
+        Versions that do not know an argument can be measured on the problems that go without it.
+        """
         names = ("loss", "k", "l0", "ridge", "ball", "standardize", "groups")
-        return {name: getattr(self, name) for name in names}
+        told = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in told.items() if value is not None}
 
     def counted(self, coef: Any) -> int:
         """The nonzeros of a model, or its groups: what k counts."""

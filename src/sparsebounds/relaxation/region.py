@@ -28,8 +28,9 @@ from sparsebounds.program import Program
 SURE, LEAST, MOST = 0.9, 0.01, 0.95
 """Of the share of its ridge that a feature can give at no cost, the part taken; bounds of that."""
 
-SHRUNK = 0.95
-"""Curvatures are lowered to this part of what the last region allows."""
+SHRUNK, LARGER = 0.95, 0.25
+"""Curvatures are lowered to this part of what the last region allows, and further, as a smaller one
+gives a larger region: by this power of what it allows as a part of what it has."""
 
 SETTLED = 1.1
 """Curvatures that could be larger by less than this are good enough."""
@@ -74,7 +75,8 @@ def region_at(
             # Fewer digits take less room in a file.
             bend = (ROUNDED * allowed).astype(np.float32).astype(np.float64)
             return replace(region, bend=np.where(allowed > 1e-30, bend, 0.0))
-        bend = allowed if sound else np.minimum(bend, SHRUNK * allowed)
+        part = np.fmin(allowed / bend, 1.0)
+        bend = allowed if sound else np.minimum(bend, SHRUNK * allowed * part**LARGER)
     return None
 
 
