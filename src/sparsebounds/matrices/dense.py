@@ -27,6 +27,9 @@ Sums = npt.NDArray[Any]
 BLOCK = 1 << 18
 """Entries converted at a time: 2 MiB in float64, about a core's cache."""
 
+BITS = 1 << 17
+"""Entries whose bits are taken at a time: with two copies of them they stay in that cache."""
+
 ROWS = 1 << 14
 """Rows in a block of few columns: vectors of so many stay in the cache too."""
 
@@ -166,23 +169,32 @@ class DenseMatrix(Matrix):
         return mean, spread
 
     def checksum(self, rows: Bits, cols: Bits) -> Bits:
-        def sums(part: DenseMatrix, mine: slice, _: slice) -> Bits:
-            out = np.zeros((len(rows), part.shape[1]), dtype=np.uint64)
-            seeds, plain, half = rows[:, mine], Scratch(), Scratch()
-            for at, to, block in part._blocks():
+        def sums(part: DenseMatrix, mine: slice, its: slice) -> Bits:
+            out, plain, half = np.zeros(len(rows), dtype=np.uint64), Scratch(), Scratch()
+            for at, to, block in part._blocks(BITS, 1):
                 bits = bits_of(block, (plain.like(block), half.like(block)))
-                # Not `@`, which strides through the block for integers.
-                out[:, to] += np.einsum("si,ij->sj", seeds[:, at], bits)
+                left, right = rows[:, mine][:, at], cols[:, its][:, to]
+                # Along the storage first. Not `@`, which strides through the block for integers.
+                if self._by_rows:
+                    out += np.sum(np.einsum("sj,ij->si", right, bits) * left, axis=1)
+                else:
+                    out += np.sum(np.einsum("si,ij->sj", left, bits) * right, axis=1)
             return out
 
-        total: Bits = np.sum(self._summed(sums) * cols, axis=1)
-        return total
+        return sum(self._pieces(sums)[0], np.zeros(len(rows), dtype=np.uint64))
 
     def _summed(self, work: Callable[[DenseMatrix, slice, slice], Sums]) -> Sums:
         """Sums over rows, one or more per column (the last axis): one pass.
 
         The work is given a part of X, and says what this part adds to the sums of its columns.
         """
+        found, by_rows = self._pieces(work)
+        return sum(found[1:], start=found[0]) if by_rows else np.concatenate(found, axis=-1)
+
+    def _pieces(
+        self, work: Callable[[DenseMatrix, slice, slice], Sums]
+    ) -> tuple[list[Sums], bool]:
+        """What the work finds on each piece of X, one per thread; and whether they are rows."""
         (n, m), pieces = self.shape, self.array.size / READ
 
         def piece(rows: slice, cols: slice) -> Sums:
@@ -190,25 +202,24 @@ class DenseMatrix(Matrix):
 
         self.passes += 1.0
         if n > DEEP * m:
-            first, *rest = spread(lambda rows: piece(rows, slice(0, m)), n, pieces)
-            return sum(rest, start=first)
-        found = spread(lambda cols: piece(slice(0, n), cols), m, pieces)
-        return np.concatenate(found, axis=-1)
+            return spread(lambda rows: piece(rows, slice(0, m)), n, pieces), True
+        return spread(lambda cols: piece(slice(0, n), cols), m, pieces), False
 
-    def _blocks(self) -> Iterator[tuple[slice, slice, Vector]]:
+    def _blocks(self, size: int = BLOCK, least: int = SLIVER) -> Iterator[tuple[slice, slice, Vector]]:
         """(rows, columns, float64 block) over the whole matrix, in storage order.
 
-        A block is good until the next one.
+        A block has about `size` entries, and is good until the next one. Across the storage it has
+        `least` rows or columns, where there are so many.
         """
         n, m = self.shape
         # Along the axis of storage as far as the block goes, but never a sliver of one or two
         # rows: a product with so few runs at a fraction of the speed.
         if self._by_rows:
-            tall = min(n, max(SLIVER, BLOCK // m))
-            wide = min(m, max(1, BLOCK // tall))
+            tall = min(n, max(least, size // m))
+            wide = min(m, max(1, size // tall))
         else:
-            wide = min(m, max(SLIVER, BLOCK // n))
-            tall = min(n, max(1, BLOCK // wide))
+            wide = min(m, max(least, size // n))
+            tall = min(n, max(1, size // wide))
         scratch = Scratch()
         for top in range(0, n, tall):
             for left in range(0, m, wide):
