@@ -191,9 +191,7 @@ class DenseMatrix(Matrix):
         found, by_rows = self._pieces(work)
         return sum(found[1:], start=found[0]) if by_rows else np.concatenate(found, axis=-1)
 
-    def _pieces(
-        self, work: Callable[[DenseMatrix, slice, slice], Sums]
-    ) -> tuple[list[Sums], bool]:
+    def _pieces(self, work: Callable[[DenseMatrix, slice, slice], Sums]) -> tuple[list[Sums], bool]:
         """What the work finds on each piece of X, one per thread; and whether they are rows."""
         (n, m), pieces = self.shape, self.array.size / READ
 
@@ -205,7 +203,9 @@ class DenseMatrix(Matrix):
             return spread(lambda rows: piece(rows, slice(0, m)), n, pieces), True
         return spread(lambda cols: piece(slice(0, n), cols), m, pieces), False
 
-    def _blocks(self, size: int = BLOCK, least: int = SLIVER) -> Iterator[tuple[slice, slice, Vector]]:
+    def _blocks(
+        self, size: int = BLOCK, least: int = SLIVER
+    ) -> Iterator[tuple[slice, slice, Vector]]:
         """(rows, columns, float64 block) over the whole matrix, in storage order.
 
         A block has about `size` entries, and is good until the next one. Across the storage it has
