@@ -59,7 +59,7 @@ class Expansion:
         level = float(p @ target) if program.fit_intercept else 0.0
         target = target - level
         constant, ridge = 0.5 * float(p @ target**2), program.ridges[pool]
-        hessian, linear, mean = columns.squared(target)
+        hessian, linear, mean = columns.moments(p, p * target)
         return cls._of(program, pool, hessian, linear, ridge, mean, 1.0, level, constant)
 
     @classmethod

@@ -44,7 +44,7 @@ class Fits:
         """Search among these features."""
         pool = self.program.groups.whole(pool)
         self.pool, self.fixed = pool, ~self.program.free[pool]
-        self._columns = columns_of(self.program, pool, self._read)
+        self._columns = columns_of(self.program, pool, self._read, exact=self.exact)
         self._last: tuple[Model | None, Expansion] | None = None
 
     def _null(self) -> Model:

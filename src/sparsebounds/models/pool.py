@@ -1,8 +1,9 @@
 """The columns that a search for models works on, read once.
 
-Neighbours on a path share them. For the squared loss they share the products of all pairs too:
-the quadratic of any set of features is then a part of one matrix. Columns of a matrix that is thin
-or tall stay where they are: a copy would be larger than the data, or as large.
+Neighbours on a path share them. Where the squared loss is its own quadratic they are those that
+relaxations work on, which have the products of all pairs: the quadratic of any set of features is a
+part of one matrix. Columns of a matrix that is thin or tall stay where they are: a copy would be
+larger than the data, or as large.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.linear import gram, product
+from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.fitting import Bends, Drafted, drafted, streamed
+from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
+from sparsebounds.relaxation import GramPart, Workspace
 
 FAR = 1e-3
 """A mean beyond this share of a column's length is subtracted before columns are multiplied."""
@@ -57,14 +59,17 @@ class Columns(Protocol):
         """(H, l, mean): A B A^T, A right and the means under B, all less these means if there is
         an intercept."""
 
-    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
-        """The same with the rows' shares p for B, and p target on the right."""
 
+def columns_of(program: Program, features: Index, pool: Pool, *, exact: bool) -> Columns:
+    """The columns of some features: copies, shared with neighbours, or where they are.
 
-def columns_of(program: Program, features: Index, pool: Pool) -> Columns:
-    """The columns of some features: copies, shared with neighbours, or where they are."""
-    kept = program.matrix.thin or program.matrix.tall
-    return Kept(program, features) if kept else Read(program, pool, pool.places(features))
+    `exact`: nothing but the quadratic of the squared loss is wanted.
+    """
+    if program.matrix.thin or program.matrix.tall:
+        return Kept(program, features)
+    if exact:
+        return Multiplied(program, features, pool.workspace)
+    return Read(program, pool, pool.places(features))
 
 
 class Read:
@@ -108,20 +113,21 @@ class Read:
         every = np.arange(len(linear))
         return hessian if self._program.groups.single else hessian[every], linear, mean
 
-    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
-        hessian, mean = self._pool.products(self._places), self._pool.left_over(self._places)
-        if self._program.fit_intercept:
-            hessian -= mean[:, None] * mean
-        return hessian, self._pool.scores(self._places, self._program.F.p * target), mean
-
 
 class Kept:
     """Columns that stay in their matrix."""
 
     def __init__(self, program: Program, features: Index) -> None:
-        self._program, self._matrix = program, program.matrix.gathered(features)
+        self._program, self._features = program, features
         self.means = np.zeros(len(features))
-        self.entries = self._matrix.entries
+        self.entries = self._entries()
+
+    def _entries(self) -> int:
+        return self._matrix.entries
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return self._program.matrix.gathered(self._features)
 
     def drafted(
         self,
@@ -166,23 +172,47 @@ class Kept:
         """The means of the columns."""
         return self._matrix.moments(self._program.F.p)[0]
 
-    def squared(self, target: Vector) -> tuple[Vector, Vector, Vector]:
-        p = self._program.F.p
-        return self.moments(p, p * target)
+
+class Multiplied(Kept):
+    """Columns of a dense matrix, and the products of all pairs: relaxations use them too.
+
+    But for their products few of them are wanted, which are read again.
+    """
+
+    def __init__(self, program: Program, features: Index, workspace: Workspace) -> None:
+        super().__init__(program, features)
+        self._workspace = workspace
+
+    def _entries(self) -> int:
+        return len(self._features) * self._program.n
+
+    def raw(self, places: Index) -> Vector:
+        return self._program.matrix.columns(self._features[places])
+
+    def image(self, w: Vector) -> Vector:
+        some = nonzeros(w)
+        return self._program.matrix.gathered(self._features[some]).product(w[some])
+
+    def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
+        """Those of the squared loss, whose B and right are the same everywhere."""
+        space, features = self._workspace, self._features
+        space.add(self._program, np.setdiff1d(features, space.index, assume_unique=True))
+        assert isinstance(space.smooth, GramPart)
+        return space.smooth.moments(space.places(features))
 
 
 class Pool:
     """Columns of some features, one per row, which only ever grow in number."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, workspace: Workspace | None = None) -> None:
+        """`workspace` has what relaxations of the program read."""
         self._program = program
+        self.workspace = Workspace(program) if workspace is None else workspace
         self._place = np.full(program.m, -1, dtype=np.int64)
         self._size = 0
         self._raw = np.empty((0, program.n))
         self._centred = self._raw
-        self._means = self._left = np.empty(0)
-        self._gram = np.empty((0, 0))
-        self._multiplied = 0
+        self._means = np.empty(0)
 
     def places(self, features: Index) -> Index:
         """Where features lie; those that are new are read."""
@@ -199,44 +229,18 @@ class Pool:
         """The same less their means, where there is an intercept."""
         return self._centred[places]
 
-    def scores(self, places: Index, right: Vector) -> Vector:
-        """Products of centred columns with a vector."""
-        found: Vector = (self._centred[: self._size] @ right)[places]
-        return found
-
     def means(self, places: Index) -> Vector:
         """What was subtracted."""
         return self._means[places]
 
-    def left_over(self, places: Index) -> Vector:
-        """The means that centred columns still have: small ones stay where they are."""
-        return self._left[places]
-
-    def products(self, places: Index) -> Vector:
-        """The weighted products of centred columns, for all pairs."""
-        old, size = self._multiplied, self._size
-        if old < size:
-            grown = np.empty((size, size))
-            grown[:old, :old] = self._gram
-            fresh = self._centred[old:size]
-            root = fresh * np.sqrt(self._program.F.p)
-            grown[old:, old:] = gram(root)
-            grown[:old, old:] = product(self._centred[:old], (fresh * self._program.F.p).T)
-            grown[old:, :old] = grown[:old, old:].T
-            self._gram, self._multiplied = grown, size
-        # One flat index is half the price of a pair.
-        found: Vector = self._gram.ravel().take(places[:, None] * len(self._gram) + places)
-        return found
-
     def _read(self, features: Index) -> None:
         program, old, size = self._program, self._size, self._size + len(features)
         rows = program.matrix.columns(features).T
-        means = left = np.zeros(len(features))
+        means = np.zeros(len(features))
         if program.fit_intercept:
             means = rows @ program.F.p
             with np.errstate(all="ignore"):
                 far = np.abs(means) > FAR * np.sqrt(np.mean(rows**2, axis=1))
-            left = np.where(far, 0.0, means)
             means[~far] = 0.0
         shared = self._centred is self._raw
         self._raw = _grown(self._raw, old, rows)
@@ -246,7 +250,6 @@ class Pool:
             before = self._raw if shared else self._centred
             self._centred = _grown(before, old, rows - means[:, None])
         self._means = np.concatenate((self._means, means))
-        self._left = np.concatenate((self._left, left))
         self._place[features] = np.arange(old, size)
         self._size = size
 

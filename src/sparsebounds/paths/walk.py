@@ -50,7 +50,8 @@ class Walk(Course):
         super().__post_init__()
         program, grid = self.program, self.grid
         self.shared = SharedBounds(program, None if self.by_price else [int(k) for k in grid])
-        self.workspace, self.columns = Workspace(program), Pool(program)
+        self.workspace = Workspace(program)
+        self.columns = Pool(program, self.workspace)
         self.last: Relaxation | None = None
         self.before: Vector | None = None
         """The relaxed coefficients at the point before the last one."""

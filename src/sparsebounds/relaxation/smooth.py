@@ -236,7 +236,12 @@ class GramPart(Smooth):
         return np.diagonal(self.gram)
 
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
-        return self._products.ravel().take(self._places(active)), self._linear[active]
+        return self.moments(active)[:2]
+
+    def moments(self, index: Index) -> tuple[Vector, Vector, Vector]:
+        """G and c on some of the columns, and the means that were subtracted from these."""
+        products = self._products.ravel().take(self._places(index))
+        return products, self._linear[index], self._means[index]
 
     def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
         return self._home.rows(self._rows, active) * self._root, self._linear[active]

@@ -68,6 +68,12 @@ class Workspace:
                 "with_budget or with_price made of one another."
             )
 
+    def places(self, features: Index) -> Index:
+        """Where columns that were read are."""
+        order = np.argsort(self.index)
+        found: Index = order[np.searchsorted(self.index, features, sorter=order)]
+        return found
+
     def scored(self, point: DualPoint) -> bool:
         """Whether a dual point is one that a relaxation in this workspace ended with."""
         return any(point is one for one in self._proved)

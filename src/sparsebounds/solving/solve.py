@@ -44,7 +44,7 @@ from sparsebounds.exact import (
     proof_of,
 )
 from sparsebounds.fitting import Model
-from sparsebounds.models import Search, as_returned
+from sparsebounds.models import Pool, Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
 from sparsebounds.solving.nonconvex import check_search, solve_nonconvex
@@ -207,7 +207,7 @@ def solve_program(
             steps = relaxed.stats.newton_steps
             finer = max(accuracy * digits, 1e-13)
             relaxed = relaxing(finer, start=relaxed, time_limit=deadline.part(RELAX))
-        models = Search(program, relaxed, known, deadline)
+        models = Search(program, relaxed, known, deadline, Pool(program, workspace))
         goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
         found = models.quick(goal) if to_the_end else models.run(goal)
