@@ -188,7 +188,7 @@ class Fits:
     @contextlib.contextmanager
     def _timed(self) -> Iterator[None]:
         """Products of all pairs of columns: TimeUp where there is no time for them."""
-        size = float(self._columns.entries) * len(self.pool)
+        size = self._columns.price
         self.deadline.require(product=size)
         with self.deadline.timed("product", size):
             yield

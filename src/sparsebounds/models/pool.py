@@ -32,8 +32,9 @@ class Columns(Protocol):
     means: Vector
     """What is subtracted from each of them."""
 
-    entries: int
-    """Numbers that a product reads."""
+    @property
+    def price(self) -> float:
+        """Multiplications that the products of all pairs take."""
 
     def drafted(
         self,
@@ -78,7 +79,10 @@ class Read:
     def __init__(self, program: Program, pool: Pool, places: Index) -> None:
         self._program, self._pool, self._places = program, pool, places
         self.means = pool.means(places)
-        self.entries = len(places) * program.n
+
+    @property
+    def price(self) -> float:
+        return float(self._program.n) * len(self._places) ** 2
 
     @cached_property
     def _rows(self) -> Vector:
@@ -120,10 +124,10 @@ class Kept:
     def __init__(self, program: Program, features: Index) -> None:
         self._program, self._features = program, features
         self.means = np.zeros(len(features))
-        self.entries = self._entries()
 
-    def _entries(self) -> int:
-        return self._matrix.entries
+    @property
+    def price(self) -> float:
+        return float(self._matrix.entries) * len(self._features)
 
     @cached_property
     def _matrix(self) -> Matrix:
@@ -183,8 +187,14 @@ class Multiplied(Kept):
         super().__init__(program, features)
         self._workspace = workspace
 
-    def _entries(self) -> int:
-        return len(self._features) * self._program.n
+    @property
+    def price(self) -> float:
+        return self._workspace.smooth.price(len(self._fresh))
+
+    @property
+    def _fresh(self) -> Index:
+        """The columns that no relaxation and no search has read."""
+        return np.setdiff1d(self._features, self._workspace.index, assume_unique=True)
 
     def raw(self, places: Index) -> Vector:
         return self._program.matrix.columns(self._features[places])
@@ -195,10 +205,10 @@ class Multiplied(Kept):
 
     def moments(self, bend: Vector, right: Vector) -> tuple[Vector, Vector, Vector]:
         """Those of the squared loss, whose B and right are the same everywhere."""
-        space, features = self._workspace, self._features
-        space.add(self._program, np.setdiff1d(features, space.index, assume_unique=True))
+        space = self._workspace
+        space.add(self._program, self._fresh)
         assert isinstance(space.smooth, GramPart)
-        return space.smooth.moments(space.places(features))
+        return space.smooth.moments(space.places(self._features))
 
 
 class Pool:
