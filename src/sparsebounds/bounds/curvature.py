@@ -96,10 +96,10 @@ class Curvature:
             _ = self.gram
 
     def part(self, live: Index) -> Vector:
-        """Q on some of the features."""
-        if self._gram is None:
+        """Q on some of the features; kept where it is all of Q."""
+        if self._gram is None and len(live) < self.program.m:
             return self.products(live)
-        part: Vector = self._gram.ravel().take(live[:, None] * self._gram.shape[1] + live)
+        part: Vector = self.gram.ravel().take(live[:, None] * self.program.m + live)
         return part
 
     def products(self, live: Index) -> Vector:

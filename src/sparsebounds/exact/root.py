@@ -156,10 +156,10 @@ def _at_level(
     A bound that is `enough`, or `within` so much of the best one, ends the work. `other` is what
     was found at another level.
     """
-    kept = np.union1d(
-        features_left(program, relaxed.point, level),
-        program.groups.whole(nonzeros(relaxed.w)),
-    )
+    left = np.zeros(program.m, dtype=np.bool_)
+    left[features_left(program, relaxed.point, level)] = True
+    left[program.groups.whole(nonzeros(relaxed.w))] = True
+    kept = np.flatnonzero(left)
     if not level > relaxed.lower or not _affordable(program, len(kept), REGIONS, deadline):
         return None
     part, t = program.restricted(kept), relaxed.point.t
@@ -180,7 +180,7 @@ def _at_level(
     if first is None:
         return None
     # A minorant that leaves the ridge its smallest part is a squared loss to begin with.
-    small, base = first.program(part), first.base(curvature)
+    small, base = first.program(part), first.base(curvature, proof=False)
     smooth = _gram_part(small)
     value, diagonal, w = best_diagonal(
         small,

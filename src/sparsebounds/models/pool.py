@@ -18,7 +18,6 @@ from sparsebounds._support.array import Index, Vector, nonzeros
 from sparsebounds.fitting import Bends, Drafted, drafted, streamed
 from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
-from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Workspace
 
@@ -273,7 +272,8 @@ def strongest(program: Program, scores: Vector, count: int) -> Index:
     score = groups.norms(scores / scale if isinstance(scale, np.ndarray) else scores)
     score = np.where(groups.led(program.free), score, 0.0)
     most = count + 2 * (program.k or 0)
-    strong = np.flatnonzero(level_set(score, most)[0])
+    least = np.partition(score, -most)[-most] if 0 < most < len(score) else 0.0
+    strong = np.flatnonzero((score >= least) & (score > 0.0))
     strong = strong[np.argsort(-score[strong], kind="stable")[:most]]
     if not groups.single:
         before = np.cumsum(groups.sizes[strong]) - groups.sizes[strong]

@@ -17,11 +17,11 @@ Features always in have no relaxation to tighten, and lend nearly all of their r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from sparsebounds._support.array import Vector
 from sparsebounds.bounds import WIDER, Curvature, Minorant, own_ridges
@@ -34,7 +34,10 @@ SPARED = 1e-3
 """The part of the largest diagonal that is kept back: a singular matrix has no factor."""
 
 START = 0.7
-"""Where the ascent begins: this part of the way to the boundary."""
+"""Where the ascent begins: about this part of the way to the boundary."""
+
+POWERS, SHORT = 8, 0.9
+"""Steps of the power method to where the boundary is, and the part that they reach, about."""
 
 CLOSE = 20.0
 """From a diagonal that is nearly the best, the barrier begins at so many times where it ends."""
@@ -68,8 +71,11 @@ class Room:
         lent = np.where(curvature.program.always, LENT_INSIDE, share) * own
         return cls(curvature.gram + np.diag(lent), lent)
 
-    def start(self) -> Vector | None:
-        """Conditional variances 1/diag(Q^-1), on the boundary; None where Q is singular."""
+    def start(self) -> tuple[Vector, Vector] | None:
+        """A part of the conditional variances 1/diag(Q^-1), and the Cholesky factor of Q - D there.
+
+        None where Q is singular.
+        """
         factor = self.factor(np.zeros(len(self.lent)))
         if factor is None:
             return None
@@ -77,18 +83,25 @@ class Room:
         if np.any(pivots <= SINGULAR * np.diagonal(self.gram)):
             return None
         inverse = _inverse(factor)
-        return _to_boundary(inverse, 1.0 / np.diagonal(inverse))
+        d = 1.0 / np.diagonal(inverse)
+        return self._factored(d / _stretched(inverse, np.sqrt(d)), (START, 0.5 * START))
 
-    def begun(self, near: Vector | None) -> tuple[Vector | None, Vector | None]:
+    def begun(self, near: Vector | None) -> tuple[Vector, Vector] | None:
         """Where an ascent begins, and the Cholesky factor of Q - D there; None: Q is singular."""
         if near is not None:
             near = np.maximum(near + self.lent, 0.01 * self.lent)
-            for part in (1.0, 0.95, 0.85, START):
-                factor = self.factor(part * near)
-                if factor is not None:
-                    return part * near, factor
-        start = self.start()
-        return (None, None) if start is None else (START * start, self.factor(START * start))
+            begun = self._factored(near, (1.0, 0.95, 0.85, START))
+            if begun is not None:
+                return begun
+        return self.start()
+
+    def _factored(self, d: Vector, parts: Sequence[float]) -> tuple[Vector, Vector] | None:
+        """The first of these parts of D that leaves Q - D a Cholesky factor, and the factor."""
+        for part in parts:
+            factor = self.factor(part * d)
+            if factor is not None:
+                return part * d, factor
+        return None
 
     def factor(self, d: Vector) -> Vector | None:
         """The Cholesky factor of Q - D; None where there is none."""
@@ -102,14 +115,11 @@ class Room:
 def central_diagonal(curvature: Curvature, own: Vector) -> Vector | None:
     """The diagonal for a search; None where Q is singular. `own` is the ridge of each feature."""
     room = Room.of(curvature, own, LENT_SEARCH)
-    d = room.start()
-    if d is None:
+    begun = room.start()
+    if begun is None:
         return None
-    d = START * d
-    factor = room.factor(d)
+    d, factor = begun
     for _ in range(MOST_STEPS):
-        if factor is None:
-            return None
         inverse = _inverse(factor)
         slope = 1.0 / d - np.diagonal(inverse)
         step = _newton_step(inverse, d, slope)
@@ -153,9 +163,10 @@ def best_diagonal(
         found = newton(part, more, part.at(w, 0.0), 1e-5 * scale, scale, most_steps=60)
         return found.dual, found.best.w, supergradient(more, found.best.w)
 
-    d, factor = room.begun(near)
-    if d is None or factor is None:
+    begun = room.begun(near)
+    if begun is None:
         return -math.inf, np.zeros(program.m), w
+    d, factor = begun
     value, w, up = relaxed(d)
     best = (value, d, w)
     mu = max(float(up @ d), 1e-12 * scale) / program.m
@@ -237,6 +248,19 @@ def _inside(d: Vector, step: Vector) -> float:
     """The length of a step, at most 1, that keeps d positive."""
     shrinking = step < 0.0
     return float(np.min(-0.9 * d[shrinking] / step[shrinking], initial=1.0))
+
+
+def _stretched(inverse: Vector, root: Vector) -> float:
+    """Nearly the largest eigenvalue of inverse_ij root_i root_j, by steps of the power method.
+
+    These come to a part of it, which is made up for.
+    """
+    x, value = np.cos(np.arange(len(root))), 1.0
+    for _ in range(POWERS):
+        y = root * blas.dsymv(1.0, inverse, root * x, lower=1)
+        value = float(x @ y) / float(x @ x)
+        x = y / np.linalg.norm(y)
+    return value / SHORT
 
 
 def _to_boundary(inverse: Vector, d: Vector) -> Vector:
