@@ -9,7 +9,7 @@ from sparsebounds import Program
 from sparsebounds.bounds.gram import full_shift
 from sparsebounds.exact.diagonal import _diagonal
 from sparsebounds.exact.ridge import RidgeBounder
-from sparsebounds.relaxation.smooth import GramPart
+from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.testing import brute_force
 
 

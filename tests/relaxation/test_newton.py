@@ -12,7 +12,8 @@ from sparsebounds.fitting import refit
 from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import KRidge, L0Ridge, Pattern, Penalty
 from sparsebounds.relaxation.newton import NewtonResult, newton, newton_point
-from sparsebounds.relaxation.smooth import Smooth, SmoothPoint
+from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.sparse_part import smooth_part
 from sparsebounds.testing import brute_force
 

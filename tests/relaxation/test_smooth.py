@@ -10,7 +10,9 @@ import pytest
 from sparsebounds import Program
 from sparsebounds._support.array import HOST
 from sparsebounds.losses import REGISTRY
-from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
+from sparsebounds.relaxation.general_part import GeneralPart
+from sparsebounds.relaxation.gram_part import GramPart
+from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.sparse_part import smooth_part
 
 N, M = 12, 5

@@ -15,8 +15,8 @@ from sparsebounds.losses import REGISTRY
 from sparsebounds.penalties import Pattern
 from sparsebounds.program import Form
 from sparsebounds.relaxation import Workspace, conjugate, relaxation_of, sparse_part, working_set
+from sparsebounds.relaxation.general_part import GeneralPart
 from sparsebounds.relaxation.newton import newton_point
-from sparsebounds.relaxation.smooth import GeneralPart
 from sparsebounds.relaxation.sparse_part import SparsePart, working_part
 
 Draw = Callable[[np.random.Generator, np.ndarray, str], np.ndarray]

@@ -10,6 +10,8 @@ from sparsebounds.relaxation.compressed import tall_part as tall_part
 from sparsebounds.relaxation.diagonal import best_diagonal as best_diagonal
 from sparsebounds.relaxation.diagonal import central_diagonal as central_diagonal
 from sparsebounds.relaxation.diagonal import minorant_at as minorant_at
+from sparsebounds.relaxation.general_part import least_bend as least_bend
+from sparsebounds.relaxation.gram_part import GramPart as GramPart
 from sparsebounds.relaxation.newton import newton as newton
 from sparsebounds.relaxation.newton import newton_point as newton_point
 from sparsebounds.relaxation.points import SmoothPoint as SmoothPoint
@@ -28,8 +30,6 @@ from sparsebounds.relaxation.rows import Node as Node
 from sparsebounds.relaxation.rows import node_penalty as node_penalty
 from sparsebounds.relaxation.rows import relaxed_node as relaxed_node
 from sparsebounds.relaxation.sample import sampled as sampled
-from sparsebounds.relaxation.smooth import GramPart as GramPart
-from sparsebounds.relaxation.smooth import least_bend as least_bend
 from sparsebounds.relaxation.sparse_part import smooth_part as smooth_part
 from sparsebounds.relaxation.sparse_part import working_part as working_part
 from sparsebounds.relaxation.workspace import Workspace

@@ -18,9 +18,10 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.derived import derived
 from sparsebounds.bounds import Moments, bound_at, dual_point_at, posed_on, repair, scored
 from sparsebounds.program import Program
+from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.smooth import GramPart, Smooth
+from sparsebounds.relaxation.smooth import Smooth
 from sparsebounds.relaxation.sparse_part import working_part
 from sparsebounds.relaxation.working_set import WorkingSet
 

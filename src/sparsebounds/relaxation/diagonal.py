@@ -27,8 +27,8 @@ from sparsebounds._support.array import Vector
 from sparsebounds.bounds import WIDER, Curvature, Minorant, own_ridges
 from sparsebounds.penalties import Penalty
 from sparsebounds.program import Program
+from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.newton import newton
-from sparsebounds.relaxation.smooth import GramPart
 
 SPARED = 1e-3
 """The part of the largest diagonal that is kept back: a singular matrix has no factor."""

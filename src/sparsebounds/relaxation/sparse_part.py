@@ -15,8 +15,10 @@ from sparsebounds._support.array import HOST, Array, Home, Index, Vector
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
 from sparsebounds.relaxation.conjugate import Products
+from sparsebounds.relaxation.general_part import GeneralPart
+from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
-from sparsebounds.relaxation.smooth import GeneralPart, GramPart, Smooth
+from sparsebounds.relaxation.smooth import Smooth
 
 FACTORED = 4000
 """Coordinates of the largest system that is factored: its matrix takes 128 MB."""

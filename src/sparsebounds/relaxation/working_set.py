@@ -21,10 +21,10 @@ from sparsebounds.bounds import DualPoint, bound_at, dual_point_at, repair, scor
 from sparsebounds.penalties import level_set
 from sparsebounds.program import Program
 from sparsebounds.relaxation.ball import solve_ball
+from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.newton import newton
 from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.smooth import GramPart, Smooth
 from sparsebounds.relaxation.workspace import Workspace
 
 SMALL_BATCH, TALL_BATCH, TALL = 100, 30, 10_000
@@ -88,7 +88,7 @@ class WorkingSet:
         self.warm = start is not None and workspace is not None
         self.workspace = Workspace(program) if workspace is None else workspace
         self.workspace.check(program)
-        self.smooth: Smooth = self.workspace.smooth
+        self.smooth = self.workspace.smooth
         self.steps = self.rounds = 0
         # One number where all features have the same ridge: a product with a vector costs more.
         self._root: float | Vector = 1.0
