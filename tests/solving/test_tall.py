@@ -47,6 +47,7 @@ def table(loss: str, seed: int = 0) -> tuple[Any, Any]:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks next to which the tables here are large."""
     monkeypatch.setattr(dense, "BLOCK", 1 << 13)
+    monkeypatch.setattr(dense, "BITS", 1 << 12)
     monkeypatch.setattr(dense, "ROWS", 1 << 10)
     monkeypatch.setattr(upper, "ROWS", 1 << 10)
     monkeypatch.setattr(rounding, "FOLD", 1 << 10)

@@ -23,10 +23,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from sparsebounds._support import validate as check
+from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
 from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import spoken
@@ -57,6 +59,9 @@ LEAST_TOL = 1e-12
 
 LOST = 1e-6
 """The part of the scale that the bounds of nodes may lose by rounding in a smaller program."""
+
+Returned: TypeAlias = tuple[Model, Vector, float]
+"""What `as_returned` makes of a model."""
 
 
 @one_thread()
@@ -245,10 +250,11 @@ class Neighbourhood:
             models = [self.model]
         elif not complete and not any(np.array_equal(best.support, one.support) for one in models):
             models = [best, *models[: most - 1]]
-        returned = [as_returned(program, one) for one in models]
+        top = as_returned(program, best)
+        returned = [_better(as_returned(program, one), top) for one in models]
         returned.sort(key=lambda one: (one[0].value, one[0].support.tolist()))
         values = np.array([one.value for one, _, _ in returned])
-        upper = min(as_returned(program, best)[0].value, float(np.min(values, initial=np.inf)))
+        upper = min(top[0].value, float(np.min(values, initial=np.inf)))
         unseen = min([unseen, *(one.lower for one in found[most:])])
         radius = self.eps if complete else self._radius(unseen, upper)
         return NearOptimal(
@@ -301,3 +307,9 @@ class Neighbourhood:
 
     def _whole(self, model: Model) -> Model:
         return on_all(model, self.kept, self.program.m)
+
+
+def _better(one: Returned, other: Returned) -> Returned:
+    """The other model where it is a better one on the same support."""
+    same = np.array_equal(one[0].support, other[0].support)
+    return other if same and other[0].value < one[0].value else one

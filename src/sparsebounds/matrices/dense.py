@@ -76,7 +76,7 @@ class DenseMatrix(Matrix):
     def norms(self) -> Vector:
         def squares(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
             out = np.zeros(part.shape[1])
-            for _, at, block in part._blocks():
+            for _, at, block in part._blocks(BLOCK, SLIVER):
                 out[at] += np.einsum("ij,ij->j", block, block)
             return out
 
@@ -101,7 +101,7 @@ class DenseMatrix(Matrix):
 
         def scores(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
             out, mine = np.zeros((len(a), part.shape[1])), a[:, rows]
-            for at, to, block in part._blocks():
+            for at, to, block in part._blocks(BLOCK, SLIVER):
                 out[:, to] += mine[:, at] @ block
             return out
 
@@ -158,7 +158,7 @@ class DenseMatrix(Matrix):
         def squares(part: DenseMatrix, rows: slice, cols: slice) -> Vector:
             out, scratch = np.zeros(part.shape[1]), Scratch()
             center, mine = mean[cols], weights[rows]
-            for at, to, block in part._blocks():
+            for at, to, block in part._blocks(BLOCK, SLIVER):
                 rest = np.subtract(block, center[to], out=scratch.like(block))
                 out[to] += mine[at] @ np.square(rest, out=rest)
             return out
@@ -203,9 +203,7 @@ class DenseMatrix(Matrix):
             return spread(lambda rows: piece(rows, slice(0, m)), n, pieces), True
         return spread(lambda cols: piece(slice(0, n), cols), m, pieces), False
 
-    def _blocks(
-        self, size: int = BLOCK, least: int = SLIVER
-    ) -> Iterator[tuple[slice, slice, Vector]]:
+    def _blocks(self, size: int, least: int) -> Iterator[tuple[slice, slice, Vector]]:
         """(rows, columns, float64 block) over the whole matrix, in storage order.
 
         A block has about `size` entries, and is good until the next one. Across the storage it has

@@ -54,6 +54,13 @@ MOST_STEPS = 30
 MOST_VALUES = 40
 """Relaxations in one ascent at most."""
 
+SHRUNK, SHORTEST = 0.1, 0.01
+"""An entry keeps this part of itself in a step at least; and the part of a step tried at least."""
+
+WORTHWHILE, NEXT = 0.3, 0.3
+"""A step that gains less than this part of the barrier's share is the last with that barrier; and
+what part of it the next one is."""
+
 SETTLED = 2e-5
 """What the barrier may be off by, relative to the value, where the ascent ends."""
 
@@ -180,10 +187,10 @@ def best_diagonal(
         inverse = _inverse(factor)
         slope = up / mu + (1.0 / d - np.diagonal(inverse))
         step = _newton_step(inverse, d, slope)
-        length = _inside(d, step)
-        merit, moved, gain = value + mu * barrier, False, 0.0
-        for _ in range(6):
-            trial = d + length * step
+        merit, gain, length = value + mu * barrier, 0.0, 1.0
+        while length > SHORTEST and not gain > 0.0:
+            # Each entry stays positive by itself: one that vanishes does not hold up the others.
+            trial = np.maximum(d + length * step, SHRUNK * d)
             other = room.factor(trial)
             if other is not None:
                 found, at, towards = relaxed(trial)
@@ -191,14 +198,12 @@ def best_diagonal(
                 height = _barrier(other, trial)
                 gain = found + mu * height - merit
                 if gain > 0.0:
-                    value, w, up, d, factor, moved = found, at, towards, trial, other, True
-                    barrier = height
-                    break
+                    value, w, up, d, factor, barrier = found, at, towards, trial, other, height
             length *= 0.4
         if value > best[0]:
             best = (value, d, w)
-        if not moved or length < 0.3 or gain < 0.1 * mu * program.m:
-            mu *= 0.35
+        if not gain > WORTHWHILE * mu * program.m:
+            mu *= NEXT
     value, d, w = best
     return value, d - room.lent, w
 
