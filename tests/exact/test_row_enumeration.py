@@ -71,9 +71,9 @@ def test_limits_say_what_is_proved() -> None:
     X, y = spoiled(5)
     program = sb.Program(X, y, l0=0.01, ridge=0.02, loss=LOSS)
     optimum = candidates(program).best()
-    whole = sb.near_optimal(program, 0.3)
+    whole = sb.near_optimal(program, 0.1)
     for limit in ({"node_limit": 5}, {"time_limit": 1e-9}, {"max_supports": 1}):
-        cut = sb.near_optimal(program, 0.3, **limit)
+        cut = sb.near_optimal(program, 0.1, **limit)
         assert cut.lower <= optimum <= cut.upper * (1.0 + 1e-12)
         assert not cut.complete or set(cut.supports) == set(whole.supports)
         if not np.isnan(cut.complete_to):

@@ -54,8 +54,9 @@ MOST_STEPS = 30
 MOST_VALUES = 40
 """Relaxations in one ascent at most."""
 
-SHRUNK, SHORTEST = 0.1, 0.01
-"""An entry keeps this part of itself in a step at least; and the part of a step tried at least."""
+SHRUNK, SHORTEST, SHORTER = 0.1, 0.01, 0.4
+"""An entry keeps this part of itself in a step at least; the smallest part of a step that is tried;
+and each part that is tried next to the one before, the first next to what the last step took."""
 
 WORTHWHILE, NEXT = 0.3, 0.3
 """A step that gains less than this part of the barrier's share is the last with that barrier; and
@@ -180,14 +181,14 @@ def best_diagonal(
     if near is not None:
         mu = min(mu, CLOSE * within / program.m)
     barrier = _barrier(factor, d)
-    values = 1
+    values, last = 1, 1.0
     while values < MOST_VALUES and not enough(best[0]):
         if mu * program.m <= max(SETTLED * abs(best[0]), within):
             break
         inverse = _inverse(factor)
         slope = up / mu + (1.0 / d - np.diagonal(inverse))
         step = _newton_step(inverse, d, slope)
-        merit, gain, length = value + mu * barrier, 0.0, 1.0
+        merit, gain, length = value + mu * barrier, 0.0, min(1.0, last / SHORTER)
         while length > SHORTEST and not gain > 0.0:
             # Each entry stays positive by itself: one that vanishes does not hold up the others.
             trial = np.maximum(d + length * step, SHRUNK * d)
@@ -199,7 +200,8 @@ def best_diagonal(
                 gain = found + mu * height - merit
                 if gain > 0.0:
                     value, w, up, d, factor, barrier = found, at, towards, trial, other, height
-            length *= 0.4
+                    last = length
+            length *= SHORTER
         if value > best[0]:
             best = (value, d, w)
         if not gain > WORTHWHILE * mu * program.m:
