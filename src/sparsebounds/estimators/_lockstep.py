@@ -23,6 +23,9 @@ from sparsebounds.estimators._workers import Workers, clock
 from sparsebounds.models import Alike, State, climbed, in_step, tell
 from sparsebounds.program import Program
 
+CALLS = 5
+"""What all sizes take alike, next to what they take per feature."""
+
 LARGEST = 1 << 22
 """Numbers of a table that are not too many to be copied, and of the arrays made of it."""
 
@@ -131,14 +134,15 @@ class Way:
             tell(lambda done, total: watch(done, total, self.count), self.grid, self.most, size)
 
     def over(self) -> bool:
-        """Whether the time is up, or the rest is for others: each size takes longer than the last.
+        """Whether the time is up, or the rest is for others: a size takes as long as it is large.
 
         What was done before the first size they do again.
         """
         began, start, *later = self.times
         if later and not self.deadline.late():
             now, size = later[-1], len(later)
-            left = (now - self.times[-2]) * (self.most - size)
+            rest = sum(range(size + 1, self.most + 1)) + CALLS * (self.most - size)
+            left = (now - self.times[-2]) * rest / (size + CALLS)
             again = self.behind * (now - began + left) - (start - began)
             self.handed = self.workers.take(left + again)
         return self.handed or self.deadline.late()

@@ -32,7 +32,7 @@ from joblib.parallel import BACKENDS, get_active_backend
 from sparsebounds._support.array import Vector
 from sparsebounds._support.threads import one_thread
 
-LONG, START = 0.1, 0.9
+LONG, START = 0.05, 0.9
 """Seconds of work that are worth sharing, and that are worth starting processes for."""
 
 STAY, KEPT = 300.0, 240.0
