@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
@@ -238,6 +238,16 @@ def test_processes_that_ended_as_they_started_are_started_again(
     assert not again.take(1.0)
     monkeypatch.setattr(Workers, "last", _workers.clock())
     assert again.take(1.0)
+
+
+def test_fits_in_other_threads_may_ask_for_another_number_of_processes() -> None:
+    """Their processes are others, and nobody's work is ended."""
+    assert Workers(2)._pool().submit(abs, -1).result() == 1
+    with ThreadPoolExecutor(1) as other:
+        slow = other.submit(Workers(2).run, [partial(time.sleep, 0.01)] * 40)
+        time.sleep(0.05)
+        assert Workers(3).run([partial(abs, -1)] * 4) == [1] * 4
+        assert slow.result() == [None] * 40
 
 
 def test_a_large_array_is_lent_to_many_and_sent_to_few(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ class Workers:
         if self.count == 1 or seconds < (LONG if there else START):
             return False
         if self._own:
-            found = self._start is None and bool(self.pools)
+            found = self._start is None and self._key in self.pools
             try:
                 return self._awake(GRACE * there)
             except Exception as error:
@@ -197,25 +197,32 @@ class Workers:
         if start.exception() is None:
             Workers.last = clock()
 
-    def _pool(self) -> Any:
-        """The other processes. Each begins by loading what most work needs."""
-        key = os.getpid(), self.count - 1
-        if key not in self.pools:
-            self._end(at_once=False)
-            self.pools[key] = ProcessPoolExecutor(
-                key[1],
-                job_reducers={Lent: Lent.place},
-                timeout=STAY,
-                initializer=exec,
-                initargs=("import sparsebounds.solving",),
-                env=LIMITS,
-            )
-        return self.pools[key]
+    @property
+    def _key(self) -> tuple[int, int]:
+        return os.getpid(), self.count - 1
 
-    def _end(self, *, at_once: bool = True) -> None:
-        """End the other processes, or let them end what they are at."""
+    def _pool(self) -> Any:
+        """The other processes. Each begins by loading what most work needs.
+
+        Fits in other threads may ask for another number: these stay as they are.
+        """
+        there = self.pools.get(self._key)
+        return there or self.pools.setdefault(self._key, self._executor())
+
+    def _executor(self) -> ProcessPoolExecutor:
+        """Processes that will start once there is work for them."""
+        return ProcessPoolExecutor(
+            self.count - 1,
+            job_reducers={Lent: Lent.place},
+            timeout=STAY,
+            initializer=exec,
+            initargs=("import sparsebounds.solving",),
+            env=LIMITS,
+        )
+
+    def _end(self) -> None:
+        """End the other processes, at once."""
         Workers.last = -math.inf
-        while self.pools:
-            (owner, _), pool = self.pools.popitem()
-            if owner == os.getpid():
-                pool.shutdown(wait=False, kill_workers=at_once)
+        pool = self.pools.pop(self._key, None)
+        if pool is not None:
+            pool.shutdown(wait=False, kill_workers=True)
