@@ -177,6 +177,24 @@ def test_a_start_is_known_to_the_next_fit(monkeypatch: pytest.MonkeyPatch) -> No
     assert workers.take(math.inf)
 
 
+def test_processes_start_once_short_fits_come_to_a_long_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What one fit leaves counts once, however often it asks."""
+    monkeypatch.setattr(Workers, "last", -math.inf)
+    monkeypatch.setattr(Workers, "missed", 0.0)
+    monkeypatch.setattr(_workers, "GRACE", 0.0)
+    monkeypatch.setattr(Workers, "_pool", lambda self: Starting())
+    first, second = Workers(2), Workers(2)
+    part = 0.6 * _workers.START
+    assert not any(first.take(part) for _ in range(5))
+    assert not any(Workers(2).take(0.5 * _workers.LONG) for _ in range(1000))
+    assert first._start is None
+    assert not second.take(part)
+    assert second._start is not None
+    assert Workers.missed == 0.0
+
+
 class Starting:
     """Processes that are not there yet."""
 

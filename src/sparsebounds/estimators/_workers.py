@@ -2,7 +2,7 @@
 
 The first of them take most of a second to start. Nobody waits for that: the work goes on here, and
 what is left of it when they are ready is shared. Each does a part with one thread, and so does this
-process. Short work stays here.
+process. Short work stays here, until there was so much of it that a start would have paid.
 
 Threads would wait for one another, because most operations are short and hold the interpreter's
 lock. Under a threading backend, and inside a job of somebody else's, there is therefore one worker:
@@ -33,7 +33,8 @@ from sparsebounds._support.array import Vector
 from sparsebounds._support.threads import one_thread
 
 LONG, START = 0.05, 0.9
-"""Seconds of work that are worth sharing, and that are worth starting processes for."""
+"""Seconds of work that are worth sharing, and that are worth starting processes for: in one fit, or
+in several."""
 
 STAY, KEPT = 300.0, 240.0
 """Seconds that idle processes stay, and those for which they are sure to."""
@@ -71,6 +72,9 @@ class Workers:
     last = -math.inf
     """When any of them was last known to be there."""
 
+    missed = 0.0
+    """Seconds of work that fits would have shared since, had others been there."""
+
     pools: ClassVar[dict[tuple[int, int], Any]] = {}
     """The other processes, by the process that started them and how many they are."""
 
@@ -81,6 +85,7 @@ class Workers:
             self.count = 1
         self._own = type(backend) is BACKENDS["loky"]
         self._start: list[Future[Any]] | None = None
+        self._counted = False
 
     def take(self, seconds: float) -> bool:
         """Whether they should share work of so many seconds: it is long, and they are ready.
@@ -88,7 +93,7 @@ class Workers:
         The first time that it is long they are started.
         """
         there = clock() - Workers.last < KEPT or not self._own
-        if self.count == 1 or seconds < (LONG if there else START):
+        if self.count == 1 or seconds < LONG or not (there or self._due(seconds)):
             return False
         if self._own:
             found = self._start is None and self._key in self.pools
@@ -104,6 +109,13 @@ class Workers:
                 warnings.warn(said, RuntimeWarning, stacklevel=2)
                 self.count = 1
         return self.count > 1
+
+    def _due(self, seconds: float) -> bool:
+        """Whether this fit and those before it would have shared enough for a start."""
+        if not self._counted:
+            self._counted = True
+            Workers.missed += seconds
+        return self._start is not None or Workers.missed >= START
 
     def run(self, work: Sequence[Call]) -> list[Any]:
         """What comes of each call, in order: whoever is free makes the next one."""
@@ -182,6 +194,7 @@ class Workers:
     def _awake(self, patience: float) -> bool:
         """Whether the others are there; they are started where nobody has done so."""
         if self._start is None:
+            Workers.missed = 0.0
             self._start = [self._pool().submit(exec, "pass") for _ in range(self.count - 1)]
             for one in self._start:
                 one.add_done_callback(self._answered)
