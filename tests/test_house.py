@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.mutants import __main__ as mutants
 
 import sparsebounds
 
@@ -242,6 +243,23 @@ def test_files_are_short() -> None:
     lengths = [len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES]
     long = {name: count for name, count in zip(NAMES, lengths, strict=True) if count > MAX_LINES}
     assert not long, f"one mathematical object per file, split these: {long}"
+
+
+def test_every_mutant_has_its_place_and_its_tests() -> None:
+    """tests/mutants/table.py: its rows move with the code and with the tests."""
+    lost = []
+    for mutant in mutants.MUTANTS:
+        try:
+            mutants.place(mutant)
+        except mutants.TableError as error:
+            lost.append(str(error))
+    for test in sorted({test for mutant in mutants.MUTANTS for test in mutant.tests}):
+        file, _, name = test.partition("::")
+        path = ROOT / file
+        source = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if (f"def {name.partition('[')[0]}(" if name else "def test_") not in source:
+            lost.append(f"there is no {test}")
+    assert not lost, "\n".join(lost)
 
 
 def test_the_map_names_what_is_there() -> None:

@@ -238,5 +238,8 @@ def test_large_shares_are_not_convex() -> None:
     even = even_shares(bounds, state, lent)
     assert even is not None
     w = np.zeros(3)
-    assert bounds.bound(state, w, 0.0, replace(lent, theta=even * (1.0 - 1e-9))) > 0.0
-    assert bounds.bound(state, w, 0.0, replace(lent, theta=even * (1.0 + 1e-9))) == 0.0
+    less, more = (replace(lent, theta=even * (1.0 + slip)) for slip in (-1e-9, 1e-9))
+    assert bounds.bound(state, w, 0.0, less) > 0.0
+    assert bounds.bound(state, w, 0.0, more) == 0.0
+    assert np.all(bounds.forced(state, w, 0.0, less)[1] > 0.0)
+    assert np.all(bounds.forced(state, w, 0.0, more)[1] == 0.0)
