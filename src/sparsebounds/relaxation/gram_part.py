@@ -16,6 +16,9 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 from sparsebounds.relaxation.smooth import Smooth, grown
 
+MANY = 200
+"""Features of which the rows of G are read as a whole."""
+
 
 class GramPart(Smooth):
     """Squared loss: f(w) = w.G w/2 - c.w + constant, G and c of the centred columns."""
@@ -74,7 +77,7 @@ class GramPart(Smooth):
     def part(self, index: Index) -> GramPart:
         part = copy.copy(self)
         part._store, part.size = self._home.rows(self._rows, index), len(index)
-        part._products = self._products.ravel().take(self._places(index))
+        part._products = self._on(index)
         part._means, part._linear = self._means[index], self._linear[index]
         return part
 
@@ -91,7 +94,7 @@ class GramPart(Smooth):
         if isinstance(index, slice):
             part._products = self.gram[index, index].copy()
         else:
-            part._products = self._products.ravel().take(self._places(index))
+            part._products = self._on(index)
         np.einsum("ii->i", part._products)[:] -= diagonal
         part._means, part._linear = self._means[index], self._linear[index]
         return part
@@ -122,16 +125,16 @@ class GramPart(Smooth):
 
     def moments(self, index: Index) -> tuple[Vector, Vector, Vector]:
         """G and c on some of the columns, and the means that were subtracted from these."""
-        products = self._products.ravel().take(self._places(index))
-        return products, self._linear[index], self._means[index]
+        return self._on(index), self._linear[index], self._means[index]
 
     def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
         return self._home.rows(self._rows, active) * self._root, self._linear[active]
 
-    def _places(self, index: Index) -> Index:
-        """Where G on some features lies: one flat index is half the price of a pair."""
-        places: Index = index[:, None] * self._products.shape[1] + index
-        return places
+    def _on(self, index: Index) -> Vector:
+        """G on some features: of many by whole rows, of few number by number."""
+        if len(index) > MANY:
+            return self.gram[index].take(index, axis=1)
+        return self._products.ravel().take(index[:, None] * self._products.shape[1] + index)
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         step = other.w - point.w
