@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sparsebounds.fitting.alike import Alike as Alike
+from sparsebounds.fitting.alike import Kinds as Kinds
 from sparsebounds.fitting.drafts import Draft, draftable, drafted, fitted, padded
 from sparsebounds.fitting.drafts import Drafted as Drafted
 from sparsebounds.fitting.drafts import bends as bends

@@ -80,12 +80,35 @@ def drafted(
     Steps start from the rows of w, zeros after each support's last feature, and from b; `limit` has
     a number per support.
     """
+
+    def block(places: Index, real: Mask) -> tuple[MeanLoss, Vector]:
+        A = rows(places)
+        A[~real] = 0.0
+        return program.F, A
+
+    return by_blocks(block, program.n, program.fit_intercept, ridges, supports, w, b, limit)
+
+
+def by_blocks(
+    block: Callable[[Index, Mask], tuple[MeanLoss, Vector]],
+    depth: int,
+    intercept: bool,
+    ridges: Vector,
+    supports: Sequence[Index],
+    w: Vector,
+    b: Vector,
+    limit: Vector,
+) -> Drafted:
+    """The same where `block` has the data term and the columns of some supports.
+
+    These are zeros where a place is not real, and have `depth` rows at most.
+    """
     most = max(1, max(map(len, supports), default=1))
-    share = max(1, ENTRIES // (most * program.n))
+    share = max(1, ENTRIES // (most * depth))
     if len(supports) > share:
         cuts = [slice(i, i + share) for i in range(0, len(supports), share)]
         parts = [
-            drafted(program, rows, ridges, supports[cut], w[cut], b[cut], limit[cut])
+            by_blocks(block, depth, intercept, ridges, supports[cut], w[cut], b[cut], limit[cut])
             for cut in cuts
         ]
         return Drafted(
@@ -94,10 +117,8 @@ def drafted(
             np.concatenate([part.value for part in parts]),
         )
     places, real = padded(supports, most)
-    own = np.where(real, ridges[places], 1.0)
-    A = rows(places)
-    A[~real] = 0.0
-    return fitted(program.F, program.fit_intercept, A, own, w, b, limit)
+    F, A = block(places, real)
+    return fitted(F, intercept, A, np.where(real, ridges[places], 1.0), w, b, limit)
 
 
 @np.errstate(all="ignore")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsebounds.matrices.base import Entries as Entries
 from sparsebounds.matrices.base import Matrix
 from sparsebounds.matrices.dense import DenseMatrix
 from sparsebounds.matrices.device import DeviceMatrix

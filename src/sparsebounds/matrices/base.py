@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,18 @@ from sparsebounds.matrices.scratch import Scratch
 
 PART = 1 << 22
 """Entries of X in a block of columns: 32 MiB in float64."""
+
+
+class Entries(NamedTuple):
+    """Columns by the rows in which they are not what they are elsewhere."""
+
+    ends: Index
+    """Where each column's begin, and the last one's end."""
+
+    rows: Index
+    values: Vector
+    rest: Vector
+    """The number of each column in all other rows."""
 
 
 class Matrix(ABC):
@@ -87,6 +100,11 @@ class Matrix(ABC):
     def filled(self, index: Index) -> Vector:
         """Those of each of these columns."""
         return np.full(len(index), self.entries / max(1, self.shape[1]))
+
+    @property
+    def listed(self) -> Entries | None:
+        """The entries of few columns that are `thin`; None: they are not kept so."""
+        return None
 
     @property
     def batch(self) -> int:

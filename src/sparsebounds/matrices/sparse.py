@@ -10,7 +10,13 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import norm_up
-from sparsebounds.matrices.base import PART, Matrix, inner_product_radii, norms_from_squares
+from sparsebounds.matrices.base import (
+    PART,
+    Entries,
+    Matrix,
+    inner_product_radii,
+    norms_from_squares,
+)
 from sparsebounds.matrices.bits import Bits, bits_of
 from sparsebounds.matrices.largest import RowSums, RowTerms
 
@@ -60,6 +66,11 @@ class SparseMatrix(Matrix):
     def filled(self, index: Index) -> Vector:
         counts: Vector = np.diff(self._csc.indptr)[index].astype(np.float64)
         return counts
+
+    @property
+    def listed(self) -> Entries:
+        csc = self._csc
+        return Entries(csc.indptr, csc.indices, csc.data, np.zeros(self.shape[1]))
 
     @property
     def values(self) -> Vector:

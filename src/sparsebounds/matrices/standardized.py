@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsebounds._support.array import Array, Index, Vector
 from sparsebounds._support.rounding import TINY, U, gamma, up
-from sparsebounds.matrices.base import Matrix
+from sparsebounds.matrices.base import Entries, Matrix
 from sparsebounds.matrices.bits import Bits
 from sparsebounds.matrices.largest import RowSums, RowTerms
 from sparsebounds.matrices.scratch import Scratch
@@ -74,6 +74,16 @@ class StandardizedMatrix(Matrix):
 
     def filled(self, index: Index) -> Vector:
         return self.base.filled(index)
+
+    @property
+    def listed(self) -> Entries | None:
+        found = self.base.listed
+        if found is None:
+            return None
+        counts = np.diff(found.ends)
+        center, scale = np.repeat(self.center, counts), np.repeat(self.scale, counts)
+        rest = (found.rest - self.center) / self.scale
+        return found._replace(values=(found.values - center) / scale, rest=rest)
 
     @property
     def batch(self) -> int:

@@ -15,11 +15,14 @@ from typing import Protocol
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector, nonzeros
-from sparsebounds.fitting import Bends, Drafted, drafted, streamed
+from sparsebounds.fitting import Alike, Bends, Drafted, Kinds, drafted, streamed
 from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Workspace
+
+FEWER = 2
+"""Rows of a support that are not alike are worth gathering where so many times as many are."""
 
 FAR = 1e-3
 """A mean beyond this share of a column's length is subtracted before columns are multiplied."""
@@ -143,7 +146,15 @@ class Kept:
     ) -> Drafted:
         if self._matrix.tall:
             return streamed(self._program, self._matrix, ridges, supports, w, b, limit, near)
+        if self._alike is not None and FEWER * self._alike.rows(supports) < self._program.n:
+            return self._alike.drafted(ridges, supports, w, b, limit)
         return drafted(self._program, self._rows, ridges, supports, w, b, limit)
+
+    @cached_property
+    def _alike(self) -> Alike | None:
+        """The columns by their entries, where most rows are alike."""
+        kinds, entries = Kinds.of(self._program.F), self._matrix.listed
+        return None if kinds is None or entries is None else Alike(self._program, entries, kinds)
 
     def _rows(self, places: Index) -> Vector:
         some, at = np.unique(places, return_inverse=True)
