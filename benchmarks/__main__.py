@@ -89,7 +89,7 @@ scale.tall              1,000,000 x 50 and 300,000 x 200: time next to the Gram 
 
 scale.threads           All threads of the machine against one, on what people run.
                         Peers: none.
-                        About 5 minutes; with --save results/threads.
+                        About 5 minutes; with --save results/threads-CORES.
 
 scale.tables            Reading a table of ten million cells.
                         Peers: polars.

@@ -1,6 +1,6 @@
 """Threads as people have them: without any environment variable, and with one thread.
 
-Wall-clock seconds, the best of several runs that take turns, in three processes per column: two
+Wall-clock seconds, the best of several runs that take turns, in six processes per column: two
 processes differ by up to a tenth on the same work. The first run of each is not timed. "as it is":
 no variable that limits threads is set; "one thread": all of them are 1. "processors": what the
 processors spent on the first, over the second; where other work wants them too, trust this column.
@@ -26,8 +26,8 @@ from benchmarks.common.page import Page, caption_of, three
 TASKS = Path(__file__).with_name("tasks.py")
 SERVE = "import runpy, sys; runpy.run_path(sys.argv[1])['serve'](sys.argv[2])"
 LIMITS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "BLIS")
-TURNS, FEWEST, MOST = 3, 2, 12
-ENOUGH, PATIENCE = 4.0, 30.0
+TURNS, FEWEST, MOST = 6, 2, 12
+ENOUGH, PATIENCE = 2.0, 15.0
 """Processes of each column, runs of each of them, and the seconds after which there are no more,
 few as they are."""
 
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         | {"threads used": f"1 or {os.cpu_count()}"},
     )
     times = {task: found["as it is"] for task, found in rows.items() if "reason" not in found}
-    finish(page, options, "threads", times, {"machine": page.machine, "rows": rows})
+    finish(page, options, f"threads-{os.cpu_count()}", times, {"machine": page.machine, "rows": rows})
 
 
 if __name__ == "__main__":
