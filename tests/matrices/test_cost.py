@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparsebounds.matrices import Matrix, StandardizedMatrix, as_matrix
+from sparsebounds.matrices import Matrix, SparseMatrix, StandardizedMatrix, as_matrix
 from sparsebounds.matrices.bits import multipliers
 from sparsebounds.program import Program
 
@@ -87,3 +88,13 @@ def test_forty_megabytes_of_float32_need_no_copy(order: Any) -> None:
     column = X[0].astype(np.float64)
     np.testing.assert_allclose(scores, n * column, rtol=1e-12)
     np.testing.assert_allclose(norms, np.sqrt(n) * np.abs(column), rtol=1e-12)
+
+
+def test_a_sparse_matrix_is_written_once() -> None:
+    """Whatever was computed of it; the copy computes the same."""
+    X = sp.random_array((200, 100), density=0.1, rng=np.random.default_rng(0), format="csc")
+    matrix, a = SparseMatrix(X), np.arange(200.0)
+    before, scores = len(pickle.dumps(matrix)), matrix.scores(a)
+    written = pickle.dumps(matrix)
+    assert len(written) < before + 1000
+    np.testing.assert_array_equal(pickle.loads(written).scores(a), scores)
