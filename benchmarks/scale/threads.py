@@ -148,7 +148,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         | {"threads used": f"1 or {os.cpu_count()}"},
     )
     times = {task: found["as it is"] for task, found in rows.items() if "reason" not in found}
-    finish(page, options, f"threads-{os.cpu_count()}", times, {"machine": page.machine, "rows": rows})
+    name, data = f"threads-{os.cpu_count()}", {"machine": page.machine, "rows": rows}
+    finish(page, options, name, times, data)
 
 
 if __name__ == "__main__":
