@@ -22,7 +22,7 @@ import benchmarks.choice
 from benchmarks.common.bars import Verdict
 from benchmarks.common.command import Benchmark
 from benchmarks.common.page import three
-from benchmarks.common.problems import shared_data
+from benchmarks.common.problems import shared_data, shared_file
 from sparsebounds import SparseClassifierCV, SparseRegressorCV
 from sparsebounds.datasets import make_correlated
 
@@ -44,6 +44,12 @@ def _digits() -> Table:
 def _wine() -> Table:
     X, y = datasets.load_wine(return_X_y=True)
     return X, (y == 1).astype(int)
+
+
+def _risk(name: str) -> Table:
+    """The first column is the class."""
+    rows = np.loadtxt(shared_file(f"tables/risk_{name}.csv"), delimiter=",", skiprows=1)
+    return rows[:, 1:], (rows[:, 0] > 0).astype(int)
 
 
 def _products() -> Table:
@@ -69,6 +75,8 @@ TABLES: dict[str, Callable[[], Table]] = {
     "diabetes, products": _products,
     "wine, three classes": lambda: datasets.load_wine(return_X_y=True),
     "digits, ten classes": lambda: datasets.load_digits(return_X_y=True),
+    "spambase": lambda: _risk("spambase"),
+    "mushroom": lambda: _risk("mushroom"),
     "colon": lambda: _genes("colon"),
     "leukemia": lambda: _genes("leukemia"),
     "riboflavin": lambda: _genes("riboflavin"),

@@ -69,7 +69,7 @@ def test_against_every_support_and_set_of_outliers(name: str) -> None:
 
 def test_limits_say_what_is_proved() -> None:
     X, y = spoiled(5)
-    program = sb.Program(X, y, l0=0.01, ridge=0.02, loss=LOSS)
+    program = sb.Program(X, y, l0=0.01, ridge=0.1, loss=LOSS)
     optimum = candidates(program).best()
     whole = sb.near_optimal(program, 0.1)
     for limit in ({"node_limit": 5}, {"time_limit": 1e-9}, {"max_supports": 1}):
