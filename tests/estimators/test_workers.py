@@ -35,7 +35,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(_workers, "START", -math.inf)
     monkeypatch.setattr(_workers, "KEPT", math.inf)
     monkeypatch.setattr(_workers, "GRACE", 60.0)
-    monkeypatch.setattr(Workers, "last", 0.0)
+    monkeypatch.setattr(Workers, "seen", {Workers(jobs)._key: 0.0 for jobs in (2, 50)})
     counts: list[int] = []
     run = Workers.run
 
@@ -151,7 +151,7 @@ def test_work_stays_here_until_the_processes_are_ready(
     monkeypatch: pytest.MonkeyPatch, inline: list[int]
 ) -> None:
     """Nobody waits for a start; what is left then is shared."""
-    monkeypatch.setattr(Workers, "last", -math.inf)
+    monkeypatch.setattr(Workers, "seen", {})
     monkeypatch.setattr(_workers, "GRACE", 0.0)
     start: Future[Any] = Future()
     workers = Workers(2)
@@ -167,21 +167,21 @@ def test_work_stays_here_until_the_processes_are_ready(
 
 def test_a_start_is_known_to_the_next_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the fit that asked for it has ended meanwhile."""
-    monkeypatch.setattr(Workers, "last", -math.inf)
+    monkeypatch.setattr(Workers, "seen", {})
     workers, start = Workers(2), Starting()
     monkeypatch.setattr(Workers, "_pool", lambda self: start)
     assert not workers.take(math.inf)
-    assert math.isinf(Workers.last)
+    assert not Workers.seen
     start.future.set_result(None)
-    assert not math.isinf(Workers.last)
+    assert Workers.seen
     assert workers.take(math.inf)
 
 
 def test_processes_start_once_short_fits_come_to_a_long_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What one fit leaves counts once, however often it asks."""
-    monkeypatch.setattr(Workers, "last", -math.inf)
+    """What one fit leaves counts once, however often it asks; and all of it."""
+    monkeypatch.setattr(Workers, "seen", {})
     monkeypatch.setattr(Workers, "missed", 0.0)
     monkeypatch.setattr(_workers, "GRACE", 0.0)
     monkeypatch.setattr(Workers, "_pool", lambda self: Starting())
@@ -193,6 +193,19 @@ def test_processes_start_once_short_fits_come_to_a_long_one(
     assert not second.take(part)
     assert second._start is not None
     assert Workers.missed == 0.0
+    third = Workers(2)
+    assert not any(third.take(part) for part in (1.1 * _workers.LONG, 0.5 * _workers.START))
+    assert third._start is None
+    assert not third.take(_workers.START)
+    assert third._start is not None
+
+
+def test_processes_of_one_number_are_not_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Workers, "seen", {Workers(2)._key: _workers.clock()})
+    monkeypatch.setattr(Workers, "missed", 0.0)
+    more = Workers(3)
+    assert not more.take(2.0 * _workers.LONG)
+    assert more._start is None
 
 
 class Starting:
@@ -233,13 +246,13 @@ def test_processes_that_were_ended_while_idle_are_started_again(
     workers = Workers(2)
     monkeypatch.setattr(_workers, "GRACE", 60.0)
     monkeypatch.setattr(_workers, "START", 0.0)
-    monkeypatch.setattr(Workers, "last", _workers.clock())
+    monkeypatch.setitem(Workers.seen, Workers(2)._key, _workers.clock())
     assert workers.take(1.0)
     with pytest.raises(BrokenProcessPool):
         workers._pool().submit(os._exit, 1).result()
     again = Workers(2)
     assert not again.take(1.0)
-    monkeypatch.setattr(Workers, "last", _workers.clock())
+    monkeypatch.setitem(Workers.seen, Workers(2)._key, _workers.clock())
     assert again.take(1.0)
 
 
@@ -251,10 +264,10 @@ def test_processes_that_ended_as_they_started_are_started_again(
     monkeypatch.setattr(_workers, "START", 0.0)
     with pytest.raises(BrokenProcessPool):
         Workers(2)._pool().submit(os._exit, 1).result()
-    monkeypatch.setattr(Workers, "last", -math.inf)
+    monkeypatch.setattr(Workers, "seen", {})
     again = Workers(2)
     assert not again.take(1.0)
-    monkeypatch.setattr(Workers, "last", _workers.clock())
+    monkeypatch.setitem(Workers.seen, Workers(2)._key, _workers.clock())
     assert again.take(1.0)
 
 

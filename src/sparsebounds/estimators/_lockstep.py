@@ -24,7 +24,7 @@ from sparsebounds.models import Alike, State, climbed, in_step, tell
 from sparsebounds.program import Program
 
 CALLS = 5
-"""What all sizes take alike, next to what they take per feature."""
+"""The step to a size takes a time in proportion to that size plus this number, about."""
 
 LARGEST = 1 << 22
 """Numbers of a table that are not too many to be copied, and of the arrays made of it."""

@@ -69,14 +69,14 @@ class Lent(np.memmap):
 class Workers:
     """As many processes as a fit may use, this one among them; 1: there are no others."""
 
-    last = -math.inf
-    """When any of them was last known to be there."""
-
-    missed = 0.0
-    """Seconds of work that fits would have shared since, had others been there."""
-
     pools: ClassVar[dict[tuple[int, int], Any]] = {}
     """The other processes, by the process that started them and how many they are."""
+
+    seen: ClassVar[dict[tuple[int, int], float]] = {}
+    """When they were last known to be there."""
+
+    missed = 0.0
+    """Seconds of work that fits would have shared since a start, had others been there."""
 
     def __init__(self, n_jobs: int | None) -> None:
         self.count: int = effective_n_jobs(n_jobs)
@@ -85,14 +85,14 @@ class Workers:
             self.count = 1
         self._own = type(backend) is BACKENDS["loky"]
         self._start: list[Future[Any]] | None = None
-        self._counted = False
+        self._counted = 0.0
 
     def take(self, seconds: float) -> bool:
         """Whether they should share work of so many seconds: it is long, and they are ready.
 
         The first time that it is long they are started.
         """
-        there = clock() - Workers.last < KEPT or not self._own
+        there = clock() - self.seen.get(self._key, -math.inf) < KEPT or not self._own
         if self.count == 1 or seconds < LONG or not (there or self._due(seconds)):
             return False
         if self._own:
@@ -111,10 +111,12 @@ class Workers:
         return self.count > 1
 
     def _due(self, seconds: float) -> bool:
-        """Whether this fit and those before it would have shared enough for a start."""
-        if not self._counted:
-            self._counted = True
-            Workers.missed += seconds
+        """Whether this fit and those before it would have shared enough for a start.
+
+        Of one fit the longest work counts: it asks for what is left, again and again.
+        """
+        Workers.missed += max(seconds - self._counted, 0.0)
+        self._counted = max(seconds, self._counted)
         return self._start is not None or Workers.missed >= START
 
     def run(self, work: Sequence[Call]) -> list[Any]:
@@ -161,7 +163,7 @@ class Workers:
                 f"One of the {self.count} processes that n_jobs asks for was ended from outside, "
                 "most often for want of memory: pass fewer jobs, or n_jobs=1."
             ) from error
-        Workers.last = clock()
+        self.seen[self._key] = clock()
         return found
 
     @contextmanager
@@ -208,7 +210,7 @@ class Workers:
     def _answered(self, start: Future[Any]) -> None:
         """They are there: for the next fit, too, where this one has ended meanwhile."""
         if start.exception() is None:
-            Workers.last = clock()
+            self.seen[self._key] = clock()
 
     @property
     def _key(self) -> tuple[int, int]:
@@ -235,7 +237,7 @@ class Workers:
 
     def _end(self) -> None:
         """End the other processes, at once."""
-        Workers.last = -math.inf
+        self.seen.pop(self._key, None)
         pool = self.pools.pop(self._key, None)
         if pool is not None:
             pool.shutdown(wait=False, kill_workers=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sparsebounds.fitting.alike import Alike as Alike
-from sparsebounds.fitting.alike import Kinds as Kinds
 from sparsebounds.fitting.drafts import Draft, draftable, drafted, fitted, padded
 from sparsebounds.fitting.drafts import Drafted as Drafted
 from sparsebounds.fitting.drafts import bends as bends
+from sparsebounds.fitting.entries import ByEntries as ByEntries
+from sparsebounds.fitting.entries import Kinds as Kinds
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,

@@ -103,7 +103,7 @@ class Matrix(ABC):
 
     @property
     def listed(self) -> Entries | None:
-        """The entries of few columns that are `thin`; None: they are not kept so."""
+        """The columns by their entries, for few of them; None where they are not stored so."""
         return None
 
     @property

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector, nonzeros
-from sparsebounds.fitting import Alike, Bends, Drafted, Kinds, drafted, streamed
+from sparsebounds.fitting import Bends, ByEntries, Drafted, Kinds, drafted, streamed
 from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
 from sparsebounds.program import Program
@@ -146,15 +146,17 @@ class Kept:
     ) -> Drafted:
         if self._matrix.tall:
             return streamed(self._program, self._matrix, ridges, supports, w, b, limit, near)
-        if self._alike is not None and FEWER * self._alike.rows(supports) < self._program.n:
-            return self._alike.drafted(ridges, supports, w, b, limit)
+        if self._listed is not None and FEWER * self._listed.rows(supports) < self._program.n:
+            return self._listed.drafted(ridges, supports, w, b, limit)
         return drafted(self._program, self._rows, ridges, supports, w, b, limit)
 
     @cached_property
-    def _alike(self) -> Alike | None:
+    def _listed(self) -> ByEntries | None:
         """The columns by their entries, where most rows are alike."""
         kinds, entries = Kinds.of(self._program.F), self._matrix.listed
-        return None if kinds is None or entries is None else Alike(self._program, entries, kinds)
+        if kinds is None or entries is None:
+            return None
+        return ByEntries(self._program, entries, kinds)
 
     def _rows(self, places: Index) -> Vector:
         some, at = np.unique(places, return_inverse=True)

@@ -17,7 +17,7 @@ from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 from sparsebounds.relaxation.smooth import Smooth, grown
 
 MANY = 200
-"""Features of which the rows of G are read as a whole."""
+"""Features of which the rows of G may be read as a whole."""
 
 
 class GramPart(Smooth):
@@ -131,8 +131,8 @@ class GramPart(Smooth):
         return self._home.rows(self._rows, active) * self._root, self._linear[active]
 
     def _on(self, index: Index) -> Vector:
-        """G on some features: of many by whole rows, of few number by number."""
-        if len(index) > MANY:
+        """G on some features: by whole rows where these are most of it, else number by number."""
+        if len(index) > max(MANY, self.size // 3):
             return self.gram[index].take(index, axis=1)
         return self._products.ravel().take(index[:, None] * self._products.shape[1] + index)
 

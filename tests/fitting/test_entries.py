@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparsebounds import solve
-from sparsebounds.fitting import Alike, Kinds, drafted
+from sparsebounds.fitting import ByEntries, Kinds, drafted
 from sparsebounds.losses import REGISTRY, MeanLoss
 from sparsebounds.models import pool
 from sparsebounds.program import Program
@@ -46,7 +46,7 @@ def test_they_are_those_of_all_rows(loss: str) -> None:
         count = len(supports)
         starts = np.zeros((count, M)), np.full(count, program.null_intercept)
         rows = program.matrix.columns(np.arange(M)).T.__getitem__
-        alike, limit = Alike(program, entries, kinds), np.full(count, np.inf)
+        alike, limit = ByEntries(program, entries, kinds), np.full(count, np.inf)
         for known in (count, count // 2):
             given = program.ridges, supports, *starts, limit
             whole, found = drafted(program, rows, *given), alike.drafted(*given)
@@ -76,7 +76,7 @@ def test_few_rows_are_left_and_few_responses_asked_for() -> None:
     assert kinds is not None
     assert kinds.mass.sum() == pytest.approx(1.0)
     F, rng = program.F, np.random.default_rng(0)
-    alike, counts = Alike(program, entries, kinds), np.diff(entries.ends)
+    alike, counts = ByEntries(program, entries, kinds), np.diff(entries.ends)
     assert (
         alike.rows([np.array([0, 1]), np.array([2])]) == max(counts[0] + counts[1], counts[2]) + 2
     )
@@ -95,8 +95,8 @@ def test_a_search_finds_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None
     y = np.where(X @ rng.normal(size=200) + 0.1 * rng.normal(size=600) > 0.0, 1, -1)
     given: dict[str, Any] = {"k": 6, "ridge": 1e-3, "loss": "logistic", "exact": False}
     drafts = []
-    made = Alike.drafted
-    monkeypatch.setattr(Alike, "drafted", lambda *args: drafts.append(1) or made(*args))
+    made = ByEntries.drafted
+    monkeypatch.setattr(ByEntries, "drafted", lambda *args: drafts.append(1) or made(*args))
     quick = solve(X, y, **given)
     assert drafts
     monkeypatch.setattr(pool, "FEWER", np.inf)

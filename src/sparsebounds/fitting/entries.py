@@ -46,7 +46,7 @@ class Kinds:
 
 
 @dataclass(frozen=True)
-class Alike:
+class ByEntries:
     """Columns of a program by their entries."""
 
     program: Program
