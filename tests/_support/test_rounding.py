@@ -293,6 +293,9 @@ def test_exact_products() -> None:
 
 def test_rounding_helpers() -> None:
     assert up(1.0) > 1.0 > down(1.0)
+    for short in (np.array(1.0), np.array([1.0, -2.0, 0.0, 1e300]), -np.ones((2, 3))):
+        assert np.all(up(short) > short)
+        assert np.all(down(short) < short)
     assert gamma(10) >= 10 * U
     assert gamma(10) <= 10 * U * (1 + 1e-10)
     assert sum_up(np.array([1e308, 1e308])) == np.inf
