@@ -1,4 +1,4 @@
-"""The bars of the models: what was promised before anything was measured; that on time is stricter.
+"""The bars of the models: on models as promised before anything was measured, on time stricter.
 
 As good as the best: at most 1e-6 worse, relative to it, than the best model of all peers
 after our refit, on 95% of the problems; better by more than that on some. Nearly as fast: the

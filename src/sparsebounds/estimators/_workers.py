@@ -90,7 +90,7 @@ class Workers:
     def take(self, seconds: float) -> bool:
         """Whether they should share work of so many seconds: it is long, and they are ready.
 
-        The first time that it is long they are started.
+        They are started once there was enough of it.
         """
         there = clock() - self.seen.get(self._key, -math.inf) < KEPT or not self._own
         if self.count == 1 or seconds < LONG or not (there or self._due(seconds)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -53,29 +54,34 @@ class ByEntries:
     entries: Entries
     kinds: Kinds
 
+    @cached_property
+    def counts(self) -> Index:
+        """The number of entries of each column."""
+        return np.diff(self.entries.ends)
+
     def rows(self, supports: Sequence[Index]) -> int:
         """How many rows a support is left with, at most."""
-        counts = np.diff(self.entries.ends)
-        longest = max((int(np.sum(counts[support])) for support in supports), default=0)
+        longest = max((int(np.sum(self.counts[support])) for support in supports), default=0)
         return longest + len(self.kinds.y)
 
     def drafted(
         self,
+        rows: int,
         ridges: Vector,
         supports: Sequence[Index],
         w: Vector,
         b: Vector,
         limit: Vector,
     ) -> Drafted:
-        """`fitting.drafted` for supports that are places among these columns."""
-        intercept, rows = self.program.fit_intercept, self.rows(supports)
+        """`fitting.drafted` for supports that are places here, and are left with `rows` at most."""
+        intercept = self.program.fit_intercept
         return by_blocks(self._block, rows, intercept, ridges, supports, w, b, limit)
 
     def _block(self, places: Index, real: Mask) -> tuple[MeanLoss, Vector]:
         """The rows of each support that have an entry, then one per kind, and their data term."""
         F, kinds, entries = self.program.F, self.kinds, self.entries
         (count, size), n, few = places.shape, self.program.n, len(kinds.y)
-        lengths = np.where(real, np.diff(entries.ends)[places], 0)
+        lengths = np.where(real, self.counts[places], 0)
         each, starts = lengths.ravel(), entries.ends[places].ravel()
         at = np.arange(np.sum(each)) + np.repeat(starts - np.cumsum(each) + each, each)
         owner = np.repeat(np.arange(count), np.sum(lengths, axis=1))

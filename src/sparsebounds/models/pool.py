@@ -146,8 +146,10 @@ class Kept:
     ) -> Drafted:
         if self._matrix.tall:
             return streamed(self._program, self._matrix, ridges, supports, w, b, limit, near)
-        if self._listed is not None and FEWER * self._listed.rows(supports) < self._program.n:
-            return self._listed.drafted(ridges, supports, w, b, limit)
+        if self._listed is not None:
+            rows = self._listed.rows(supports)
+            if FEWER * rows < self._program.n:
+                return self._listed.drafted(rows, ridges, supports, w, b, limit)
         return drafted(self._program, self._rows, ridges, supports, w, b, limit)
 
     @cached_property
