@@ -9,7 +9,7 @@ import pytest
 from tests.cases import seeds
 
 from sparsebounds._support.array import Index
-from sparsebounds.fitting import Draft, draftable, drafted, refit
+from sparsebounds.fitting import Draft, Wanted, draftable, drafted, refit
 from sparsebounds.losses import REGISTRY
 from sparsebounds.models import Ladder
 from sparsebounds.program import Program
@@ -47,10 +47,9 @@ def test_together_as_alone(loss: str) -> None:
         assert draftable(program)
         supports = supports_of(program, 7, seed)
         rows = program.matrix.columns(np.arange(program.m)).T
-        w, b = np.zeros((7, program.m)), np.full(7, program.null_intercept)
-        found = drafted(
-            program, rows.__getitem__, program.ridges, supports, w, b, np.full(7, np.inf)
-        )
+        start = np.zeros((7, program.m)), np.full(7, program.null_intercept)
+        wanted = Wanted(program.ridges, supports, *start, np.full(7, np.inf))
+        found = drafted(program, rows.__getitem__, wanted)
         assert not np.any(np.isinf(found.value))
         for i, support in enumerate(supports):
             total += 1
@@ -79,7 +78,8 @@ def test_limits_are_kept() -> None:
     limit = float(np.median(best))
     start = np.zeros((len(supports), 2)), np.full(len(supports), program.null_intercept)
     limits = np.full(len(supports), limit)
-    found = drafted(program, X.T.__getitem__, program.ridges, supports, *start, limits)
+    wanted = Wanted(program.ridges, supports, *start, limits)
+    found = drafted(program, X.T.__getitem__, wanted)
     given_up = np.isinf(found.value)
     assert np.all(best[given_up] > limit)
     assert np.count_nonzero(given_up) >= len(supports) // 4
@@ -95,9 +95,8 @@ def test_columns_that_are_the_same_or_nothing() -> None:
         program = Program(X, y, loss=loss, k=6, ridge=1e-6, fit_intercept=True)
         support = [np.arange(6)]
         start = np.zeros((1, 6)), np.full(1, program.null_intercept)
-        found = drafted(
-            program, X.T.__getitem__, program.ridges, support, *start, np.full(1, np.inf)
-        )
+        wanted = Wanted(program.ridges, support, *start, np.full(1, np.inf))
+        found = drafted(program, X.T.__getitem__, wanted)
         alone = refit(program, support[0]).value
         assert np.isnan(found.value[0]) or found.value[0] == pytest.approx(alone, rel=1e-9)
         assert found.w[0, 4] == 0.0
@@ -128,7 +127,7 @@ def test_parts_of_other_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def found() -> list[np.ndarray]:
         zeros = np.zeros((3, 4)), np.zeros(3), np.full(3, np.inf)
-        draft = drafted(program, X.T.__getitem__, program.ridges, supports, *zeros)
+        draft = drafted(program, X.T.__getitem__, Wanted(program.ridges, supports, *zeros))
         return [draft.w, draft.b, draft.value]
 
     together = found()

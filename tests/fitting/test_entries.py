@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparsebounds import solve
-from sparsebounds.fitting import ByEntries, Kinds, drafted
+from sparsebounds.fitting import ByEntries, Kinds, Wanted, drafted
 from sparsebounds.losses import REGISTRY, MeanLoss
 from sparsebounds.models import pool
 from sparsebounds.program import Program
@@ -48,9 +48,9 @@ def test_they_are_those_of_all_rows(loss: str) -> None:
         rows = program.matrix.columns(np.arange(M)).T.__getitem__
         alike, limit = ByEntries(program, entries, kinds), np.full(count, np.inf)
         for known in (count, count // 2):
-            given = program.ridges, supports, *starts, limit
-            whole = drafted(program, rows, *given)
-            found = alike.drafted(alike.rows(supports), *given)
+            wanted = Wanted(program.ridges, supports, *starts, limit)
+            whole = drafted(program, rows, wanted)
+            found = alike.drafted(alike.rows(supports), wanted)
             fine = np.isfinite(whole.value)
             np.testing.assert_array_equal(np.isfinite(found.value), fine)
             assert np.count_nonzero(fine) >= known

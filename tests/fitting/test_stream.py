@@ -7,7 +7,7 @@ import pytest
 from tests.cases import seeds
 
 from sparsebounds._support.array import Index
-from sparsebounds.fitting import Bends, drafted, streamed
+from sparsebounds.fitting import Bends, Wanted, drafted, streamed
 from sparsebounds.losses import REGISTRY
 from sparsebounds.matrices import dense
 from sparsebounds.program import Program
@@ -50,8 +50,8 @@ def test_streams_are_drafts(loss: str, near: bool) -> None:
         w, b = np.zeros((count, program.m)), np.full(count, program.null_intercept)
         start, never = (program.ridges, supports, w, b), np.full(count, np.inf)
         known = curvature(program, np.full(program.n, program.null_intercept)) if near else None
-        copied = drafted(program, rows.__getitem__, *start, never)
-        found = streamed(program, program.matrix, *start, never, known)
+        copied = drafted(program, rows.__getitem__, Wanted(*start, never))
+        found = streamed(program, program.matrix, Wanted(*start, never), known)
         both = np.isfinite(copied.value) & np.isfinite(found.value)
         settled += int(np.count_nonzero(both))
         scale = np.maximum(np.abs(copied.value), 1e-6 * abs(program.null))[both]
@@ -61,7 +61,7 @@ def test_streams_are_drafts(loss: str, near: bool) -> None:
         # With a limit nothing is lost that comes clearly below it and is the best.
         best = float(np.min(copied.value[both]))
         limit = np.full(count, best + 1e-3 * abs(best) + 1e-6)
-        raced = streamed(program, program.matrix, *start, limit, known)
+        raced = streamed(program, program.matrix, Wanted(*start, limit), known)
         done = np.isfinite(raced.value)
         assert np.all(raced.value[done] >= best - 1e-6 * abs(best) - 1e-12)
     assert settled > 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparsebounds.fitting.drafts import Draft, draftable, drafted, fitted, padded
 from sparsebounds.fitting.drafts import Drafted as Drafted
+from sparsebounds.fitting.drafts import Wanted as Wanted
 from sparsebounds.fitting.drafts import bends as bends
 from sparsebounds.fitting.entries import ByEntries as ByEntries
 from sparsebounds.fitting.entries import Kinds as Kinds

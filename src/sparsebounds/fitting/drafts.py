@@ -65,52 +65,53 @@ class Drafted:
     """Without prices; NaN where the steps did not settle, inf where the limit is out of reach."""
 
 
-@np.errstate(all="ignore")
-def drafted(
-    program: Program,
-    rows: Callable[[Index], Vector],
-    ridges: Vector,
-    supports: Sequence[Index],
-    w: Vector,
-    b: Vector,
-    limit: Vector,
-) -> Drafted:
-    """The best coefficients on supports, which are places that `rows` has columns of X for.
+class Wanted(NamedTuple):
+    """Supports whose best coefficients are wanted: places among some columns."""
 
-    Steps start from the rows of w, zeros after each support's last feature, and from b; `limit` has
-    a number per support.
-    """
+    ridges: Vector
+    """Of all of the columns."""
+
+    supports: Sequence[Index]
+    w: Vector
+    """Where steps start: a row per support, zeros after its last feature."""
+
+    b: Vector
+    limit: Vector
+    """What the objective of each is to come below."""
+
+    def of(self, cut: slice) -> Wanted:
+        """Some of them."""
+        return Wanted(self.ridges, self.supports[cut], self.w[cut], self.b[cut], self.limit[cut])
+
+
+@np.errstate(all="ignore")
+def drafted(program: Program, rows: Callable[[Index], Vector], wanted: Wanted) -> Drafted:
+    """The best coefficients on supports, whose columns of X are `rows` of their places."""
 
     def block(places: Index, real: Mask) -> tuple[MeanLoss, Vector]:
         A = rows(places)
         A[~real] = 0.0
         return program.F, A
 
-    return by_blocks(block, program.n, program.fit_intercept, ridges, supports, w, b, limit)
+    return by_blocks(block, program.n, program.fit_intercept, wanted)
 
 
 def by_blocks(
     block: Callable[[Index, Mask], tuple[MeanLoss, Vector]],
     depth: int,
     intercept: bool,
-    ridges: Vector,
-    supports: Sequence[Index],
-    w: Vector,
-    b: Vector,
-    limit: Vector,
+    wanted: Wanted,
 ) -> Drafted:
     """The same where `block` has the data term and the columns of some supports.
 
     These are zeros where a place is not real, and have `depth` rows at most.
     """
+    ridges, supports, w, b, limit = wanted
     most = max(1, max(map(len, supports), default=1))
     share = max(1, ENTRIES // (most * depth))
     if len(supports) > share:
         cuts = [slice(i, i + share) for i in range(0, len(supports), share)]
-        parts = [
-            by_blocks(block, depth, intercept, ridges, supports[cut], w[cut], b[cut], limit[cut])
-            for cut in cuts
-        ]
+        parts = [by_blocks(block, depth, intercept, wanted.of(cut)) for cut in cuts]
         return Drafted(
             np.concatenate([np.pad(one.w, ((0, 0), (0, most - one.w.shape[1]))) for one in parts]),
             np.concatenate([part.b for part in parts]),

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.fitting.drafts import Drafted, by_blocks
+from sparsebounds.fitting.drafts import Drafted, Wanted, by_blocks
 from sparsebounds.losses import MeanLoss
 from sparsebounds.matrices import Entries
 from sparsebounds.program import Program
@@ -64,18 +64,9 @@ class ByEntries:
         longest = max((int(np.sum(self.counts[support])) for support in supports), default=0)
         return longest + len(self.kinds.y)
 
-    def drafted(
-        self,
-        rows: int,
-        ridges: Vector,
-        supports: Sequence[Index],
-        w: Vector,
-        b: Vector,
-        limit: Vector,
-    ) -> Drafted:
-        """`fitting.drafted` for supports that are places here, and are left with `rows` at most."""
-        intercept = self.program.fit_intercept
-        return by_blocks(self._block, rows, intercept, ridges, supports, w, b, limit)
+    def drafted(self, rows: int, wanted: Wanted) -> Drafted:
+        """`fitting.drafted` for supports that are left with `rows` at most."""
+        return by_blocks(self._block, rows, self.program.fit_intercept, wanted)
 
     def _block(self, places: Index, real: Mask) -> tuple[MeanLoss, Vector]:
         """The rows of each support that have an entry, then one per kind, and their data term."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
-from sparsebounds.fitting.drafts import Drafted, Steps, Sums, bends, padded
+from sparsebounds.fitting.drafts import Drafted, Steps, Sums, Wanted, bends, padded
 from sparsebounds.losses import MeanLoss
 from sparsebounds.matrices import Matrix
 from sparsebounds.program import Program
@@ -38,20 +38,14 @@ class Bends(NamedTuple):
 
 @np.errstate(all="ignore")
 def streamed(
-    program: Program,
-    matrix: Matrix,
-    ridges: Vector,
-    supports: Sequence[Index],
-    w: Vector,
-    b: Vector,
-    limit: Vector,
-    near: Bends | None = None,
+    program: Program, matrix: Matrix, wanted: Wanted, near: Bends | None = None
 ) -> Drafted:
     """`drafted` for supports that are places in a tall matrix.
 
     Where there are `near` derivatives the first step is theirs. It tells most supports to be
     hopeless, and their own would take as long as the rest.
     """
+    ridges, supports, w, b, limit = wanted
     places, real = padded(supports, max(1, max(map(len, supports), default=1)))
     columns, scale = matrix.unscaled
     unit = np.where(real, scale[places], 1.0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
-from sparsebounds.fitting import Draft, Model, draftable, refit
+from sparsebounds.fitting import Draft, Model, Wanted, draftable, refit
 from sparsebounds.models.expansion import Expansion
 from sparsebounds.models.pool import Pool, columns_of
 from sparsebounds.program import Program
@@ -129,8 +129,8 @@ class Fits:
                 w, b, _ = self._last[1].least(inside)
             last = self._last if program.matrix.tall else None
             near = None if last is None else last[1].bends
-            ridges = program.ridges[self.pool]
-            found = self._columns.drafted(ridges, inside, w, b, limit - prices, near)
+            wanted = Wanted(program.ridges[self.pool], inside, w, b, limit - prices)
+            found = self._columns.drafted(wanted, near)
             w, b, value = found.w, found.b, found.value
         return [
             self._draft(*row) for row in zip(supports, inside, w, b, value + prices, strict=True)

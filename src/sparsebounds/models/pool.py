@@ -8,14 +8,13 @@ larger than the data, or as large.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector, nonzeros
-from sparsebounds.fitting import Bends, ByEntries, Drafted, Kinds, drafted, streamed
+from sparsebounds.fitting import Bends, ByEntries, Drafted, Kinds, Wanted, drafted, streamed
 from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
 from sparsebounds.program import Program
@@ -38,16 +37,8 @@ class Columns(Protocol):
     def price(self) -> float:
         """Multiplications that the products of all pairs take."""
 
-    def drafted(
-        self,
-        ridges: Vector,
-        supports: Sequence[Index],
-        w: Vector,
-        b: Vector,
-        limit: Vector,
-        near: Bends | None,
-    ) -> Drafted:
-        """The best coefficients on supports, by plain steps from w and b (`fitting.drafted`).
+    def drafted(self, wanted: Wanted, near: Bends | None) -> Drafted:
+        """The best coefficients on supports, by plain steps (`fitting.drafted`).
 
         `near` are second derivatives not far from there, of all of these columns.
         """
@@ -90,17 +81,8 @@ class Read:
     def _rows(self) -> Vector:
         return self._pool.centred(self._places)
 
-    def drafted(
-        self,
-        ridges: Vector,
-        supports: Sequence[Index],
-        w: Vector,
-        b: Vector,
-        limit: Vector,
-        near: Bends | None,
-    ) -> Drafted:
-        rows = self._rows.__getitem__
-        return drafted(self._program, rows, ridges, supports, w, b, limit)
+    def drafted(self, wanted: Wanted, near: Bends | None) -> Drafted:
+        return drafted(self._program, self._rows.__getitem__, wanted)
 
     def raw(self, places: Index) -> Vector:
         return self._pool.raw(self._places[places]).T
@@ -135,22 +117,14 @@ class Kept:
     def _matrix(self) -> Matrix:
         return self._program.matrix.gathered(self._features)
 
-    def drafted(
-        self,
-        ridges: Vector,
-        supports: Sequence[Index],
-        w: Vector,
-        b: Vector,
-        limit: Vector,
-        near: Bends | None,
-    ) -> Drafted:
+    def drafted(self, wanted: Wanted, near: Bends | None) -> Drafted:
         if self._matrix.tall:
-            return streamed(self._program, self._matrix, ridges, supports, w, b, limit, near)
+            return streamed(self._program, self._matrix, wanted, near)
         if self._listed is not None:
-            rows = self._listed.rows(supports)
+            rows = self._listed.rows(wanted.supports)
             if FEWER * rows < self._program.n:
-                return self._listed.drafted(rows, ridges, supports, w, b, limit)
-        return drafted(self._program, self._rows, ridges, supports, w, b, limit)
+                return self._listed.drafted(rows, wanted)
+        return drafted(self._program, self._rows, wanted)
 
     @cached_property
     def _listed(self) -> ByEntries | None:
