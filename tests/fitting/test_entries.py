@@ -36,7 +36,7 @@ def test_they_are_those_of_all_rows(loss: str) -> None:
     """With an intercept and without, and with columns centred and scaled; supports of all sizes."""
     for seed, (intercept, scaled) in enumerate(itertools.product((False, True), repeat=2)):
         program = sparse_program(loss, seed, fit_intercept=intercept, standardize=scaled)
-        entries, kinds = program.matrix.listed, Kinds.of(program.F)
+        entries, kinds = program.matrix.listed, Kinds.responses(program.F)
         assert entries is not None
         assert kinds is not None
         rng = np.random.default_rng(seed)
@@ -72,20 +72,20 @@ def test_entries_and_the_rest_are_the_columns(scaled: bool) -> None:
 
 def test_few_rows_are_left_and_few_responses_asked_for() -> None:
     program = sparse_program("logistic", 2)
-    entries, kinds = program.matrix.listed, Kinds.of(program.F)
+    entries, kinds = program.matrix.listed, Kinds.responses(program.F)
     assert entries is not None
     assert kinds is not None
-    assert kinds.mass.sum() == pytest.approx(1.0)
+    assert ByEntries(program, entries, kinds).mass.sum() == pytest.approx(1.0)
     F, rng = program.F, np.random.default_rng(0)
     alike, counts = ByEntries(program, entries, kinds), np.diff(entries.ends)
     assert (
         alike.rows([np.array([0, 1]), np.array([2])]) == max(counts[0] + counts[1], counts[2]) + 2
     )
-    assert Kinds.of(MeanLoss(F.loss, F.y, F.p, np.zeros(N))) is None
-    assert Kinds.of(MeanLoss(F.loss, rng.normal(size=N), F.p)) is None
+    assert Kinds.responses(MeanLoss(F.loss, F.y, F.p, np.zeros(N))) is None
+    assert Kinds.responses(MeanLoss(F.loss, rng.normal(size=N), F.p)) is None
     # The first rows do not show it.
     late = np.concatenate((np.zeros(2000), np.arange(50.0)))
-    assert Kinds.of(MeanLoss(F.loss, late, np.full(2050, 1 / 2050))) is None
+    assert Kinds.responses(MeanLoss(F.loss, late, np.full(2050, 1 / 2050))) is None
     assert Program(np.eye(3), np.ones(3), k=1, ridge=0.1).matrix.listed is None
 
 

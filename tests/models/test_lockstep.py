@@ -71,3 +71,33 @@ def test_a_start_far_off_is_given_up_for_zero() -> None:
     program = Program(columns.T, y, k=2, ridge=1e-6, loss="logistic", fit_intercept=True)
     best = brute_force(program)
     assert found.value[0] == pytest.approx(best.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "huber"])
+def test_rows_that_agree_make_the_same_models(monkeypatch: pytest.MonkeyPatch, loss: str) -> None:
+    """On dummies rows are merged, or not: no model differs by more than rounding."""
+    rng = np.random.default_rng(6)
+    X = (rng.random((400, 12)) < 0.3).astype(float)
+    scores = X[:, :4] @ [1.0, -1.0, 0.8, 0.6] + 0.3 * rng.normal(size=400)
+    y = np.clip(np.round(scores), 0.0, 3.0)
+    if loss == "logistic":
+        y = np.where(scores > 0.3, 1.0, -1.0)
+    whole = Program(X, y, k=0, ridge=1.0, loss=loss, fit_intercept=True, standardize=True)
+    trains = [np.arange(300), np.arange(100, 400)]
+    options = {"standardize": True, "ks": [0, 2, 4], "watch": None, "time_limit": None}
+
+    def found() -> list[list[float]]:
+        given = [y], [0.01, 0.1], options, Workers(1)
+        models = step_models(whole, X, np.ones(400), trains, *given)
+        return [[whole.objective(*size[0]) for ridge in fold for size in ridge] for fold in models]
+
+    merges, made = [], step_losses.merged
+    monkeypatch.setattr(
+        step_losses, "merged", lambda *args: merges.append(args[3].size) or made(*args)
+    )
+    few = found()
+    assert any(merges)
+    monkeypatch.setattr(step_losses, "FEWER", np.inf)
+    merges.clear()
+    np.testing.assert_allclose(few, found(), rtol=1e-9)
+    assert not any(merges)

@@ -7,7 +7,10 @@ from sparsebounds.fitting.drafts import Drafted as Drafted
 from sparsebounds.fitting.drafts import Wanted as Wanted
 from sparsebounds.fitting.drafts import bends as bends
 from sparsebounds.fitting.entries import ByEntries as ByEntries
-from sparsebounds.fitting.entries import Kinds as Kinds
+from sparsebounds.fitting.kinds import FEWER as FEWER
+from sparsebounds.fitting.kinds import Kinds as Kinds
+from sparsebounds.fitting.patterns import Patterns as Patterns
+from sparsebounds.fitting.patterns import merged as merged
 from sparsebounds.fitting.refit import (
     Model,
     as_returned,

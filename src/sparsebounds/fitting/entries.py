@@ -11,39 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
 from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds.fitting.drafts import Drafted, Wanted, by_blocks
+from sparsebounds.fitting.kinds import Kinds
 from sparsebounds.losses import MeanLoss
 from sparsebounds.matrices import Entries
 from sparsebounds.program import Program
-
-KINDS, GLANCE = 16, 1000
-"""Responses that are few, and rows that show whether they are."""
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """The responses of a program that has few, and rows and shares of each."""
-
-    y: Vector
-    kind: Index
-    """Of each row."""
-
-    mass: Vector
-    """The share of each kind."""
-
-    @classmethod
-    def of(cls, F: MeanLoss) -> Self | None:
-        """Those of a data term; None where rows differ in more than few responses."""
-        if F.offset is not None or len(np.unique(F.y[:GLANCE])) > KINDS:
-            return None
-        y, kind = np.unique(F.y, return_inverse=True)
-        mass: Vector = np.bincount(kind, F.p).astype(np.float64)
-        return None if len(y) > KINDS else cls(y, kind, mass)
 
 
 @dataclass(frozen=True)
@@ -59,10 +35,16 @@ class ByEntries:
         """The number of entries of each column."""
         return np.diff(self.entries.ends)
 
+    @cached_property
+    def mass(self) -> Vector:
+        """The share of the rows of each kind."""
+        found: Vector = np.bincount(self.kinds.kind, self.program.F.p).astype(np.float64)
+        return found
+
     def rows(self, supports: Sequence[Index]) -> int:
         """How many rows a support is left with, at most."""
         longest = max((int(np.sum(self.counts[support])) for support in supports), default=0)
-        return longest + len(self.kinds.y)
+        return longest + len(self.kinds.values)
 
     def drafted(self, rows: int, wanted: Wanted) -> Drafted:
         """`fitting.drafted` for supports that are left with `rows` at most."""
@@ -71,7 +53,7 @@ class ByEntries:
     def _block(self, places: Index, real: Mask) -> tuple[MeanLoss, Vector]:
         """The rows of each support that have an entry, then one per kind, and their data term."""
         F, kinds, entries = self.program.F, self.kinds, self.entries
-        (count, size), n, few = places.shape, self.program.n, len(kinds.y)
+        (count, size), n, few = places.shape, self.program.n, len(kinds.values)
         lengths = np.where(real, self.counts[places], 0)
         each, starts = lengths.ravel(), entries.ends[places].ravel()
         at = np.arange(np.sum(each)) + np.repeat(starts - np.cumsum(each) + each, each)
@@ -84,9 +66,9 @@ class ByEntries:
         A = np.empty((count, size, most + few))
         A[:] = np.where(real, entries.rest[places], 0.0)[:, :, None]
         A[owner, column, slot[place]] = entries.values[at]
-        y, p = np.full((count, most + few), kinds.y[0]), np.zeros((count, most + few))
+        y, p = np.full((count, most + few), kinds.values[0]), np.zeros((count, most + few))
         y[who, slot], p[who, slot] = F.y[row], F.p[row]
         gone = np.bincount(who * few + kinds.kind[row], F.p[row], count * few)
-        y[:, most:] = kinds.y
-        p[:, most:] = np.maximum(kinds.mass - gone.reshape(count, few), 0.0)
+        y[:, most:] = kinds.values
+        p[:, most:] = np.maximum(self.mass - gone.reshape(count, few), 0.0)
         return MeanLoss(F.loss, y, p), A

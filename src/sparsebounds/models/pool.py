@@ -14,14 +14,11 @@ from typing import Protocol
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector, nonzeros
-from sparsebounds.fitting import Bends, ByEntries, Drafted, Kinds, Wanted, drafted, streamed
+from sparsebounds.fitting import FEWER, Bends, ByEntries, Drafted, Kinds, Wanted, drafted, streamed
 from sparsebounds.matrices import Matrix
 from sparsebounds.models.hessian import Hessian
 from sparsebounds.program import Program
 from sparsebounds.relaxation import GramPart, Workspace
-
-FEWER = 2
-"""Rows of a support that are not alike are worth gathering where so many times as many are."""
 
 FAR = 1e-3
 """A mean beyond this share of a column's length is subtracted before columns are multiplied."""
@@ -129,7 +126,7 @@ class Kept:
     @cached_property
     def _listed(self) -> ByEntries | None:
         """The columns by their entries, where most rows are alike."""
-        kinds, entries = Kinds.of(self._program.F), self._matrix.listed
+        kinds, entries = Kinds.responses(self._program.F), self._matrix.listed
         if kinds is None or entries is None:
             return None
         return ByEntries(self._program, entries, kinds)

@@ -14,7 +14,7 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import Deadline
 from sparsebounds._support.linear import gram
 from sparsebounds._support.threads import one_thread
-from sparsebounds.fitting import fitted
+from sparsebounds.fitting import FEWER, Kinds, Patterns, fitted, merged
 from sparsebounds.losses import MeanLoss
 from sparsebounds.models.lockstep import Alike, Lockstep, Quadratic, State, Unsettled
 
@@ -86,7 +86,7 @@ def _gram(A: Vector, p: Vector) -> Vector:
 
 
 class General(Lockstep):
-    """Other losses, and wide tables: Newton's method on all rows.
+    """Other losses, and wide tables: Newton's method on all rows, or one for each that is alike.
 
     In play are the features that gain most one by one, where there are many.
     """
@@ -94,6 +94,10 @@ class General(Lockstep):
     def __init__(self, alike: Alike) -> None:
         super().__init__(alike)
         self._squares = alike.columns**2
+        self._responses = Kinds.of(alike.y)
+        if self._responses is not None:
+            worth = alike.columns.shape[1] // (FEWER * len(self._responses.values))
+            self._patterns = Patterns(alike.columns, worth)
 
     def _loss(self, which: Index) -> MeanLoss:
         return MeanLoss(self.alike.loss, self.alike.y[which], self.alike.p[which])
@@ -104,13 +108,21 @@ class General(Lockstep):
         share = max(1, ENTRIES // (max(1, least, size) * self.alike.columns.shape[1]))
         return [slice(i, i + share) for i in range(0, max(count, 1), share)]
 
+    def _rows(self, which: Index, inside: Index) -> tuple[MeanLoss, Vector]:
+        """The data term and the columns of some supports."""
+        F, columns, responses = self._loss(which), self.alike.columns, self._responses
+        patterns = None if responses is None else self._patterns.of(inside)
+        if responses is None or not patterns:
+            return F, columns[inside]
+        return merged(F, responses.at(which), columns, inside, patterns)
+
     def fit(self, state: State, limit: Vector) -> State:
         found = State(state.which, state.inside, state.w.copy(), state.b.copy(), state.value.copy())
         for cut in self._cuts(state):
             which, inside = state.which[cut], state.inside[cut]
-            A, ridges = self.alike.columns[inside], self.alike.ridges[which[:, None], inside]
+            F, A = self._rows(which, inside)
+            ridges = self.alike.ridges[which[:, None], inside]
             start = state.w[cut], state.b[cut], limit[cut]
-            F = self._loss(which)
             done = fitted(F, self.alike.intercept, A, ridges, *start)
             found.w[cut], found.b[cut] = done.w, done.b
             found.value[cut] = np.where(np.isnan(done.value), np.inf, done.value)
