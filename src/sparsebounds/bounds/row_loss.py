@@ -177,15 +177,16 @@ class RowLoss:
         """The least curvature of each row."""
 
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            self._right, self._left = self._side(low, high), self._side(-high, -low)
+            both = self._sides(np.stack((low, -high)), np.stack((high, -low)))
+        self._right, self._left = (Side(*row) for row in zip(*both, strict=True))
         # A row that begins on a line has that slope alone, until it is flat.
         right, left = self._right, self._left
         self._top = np.where(left.begins, -left.slope, right.slope)
         self._bottom = np.where(right.begins, right.slope, -left.slope)
         self._bends: Mask = self._bottom < self._top
 
-    def _side(self, low: Vector, high: Vector) -> Side:
-        """The line for r > 0."""
+    def _sides(self, low: Vector, high: Vector) -> Side:
+        """The lines for r > 0, a row for each kind of ends."""
         c, kappa = self.c, self.kappa
         theta = kappa / (1.0 + kappa)
         near, far = c * np.sqrt(theta), c / np.sqrt(theta)
@@ -210,7 +211,7 @@ class RowLoss:
         """At least g* of a slope that is not below 0; 0 where it is infinite."""
         c, kappa = self.c, self.kappa
         steep = np.where(np.isfinite(slope), slope, 0.0)
-        most, size = np.full(len(slope), -np.inf), np.zeros(len(slope))
+        most, size = np.full(slope.shape, -np.inf), np.zeros(slope.shape)
         flat, whole = 0.5 * c * c, 1.0 + kappa
         for first, last, bend, height in (
             (low, np.minimum(high, -c), kappa, flat),
