@@ -96,3 +96,22 @@ def test_control_c_ends_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     path = sb.path(X, y, ks=[1, 2], ridge=0.1, loss=LOSS)
     assert path.interrupted
     assert len(path) == 1
+
+
+def test_control_c_in_a_relaxation_ends_the_path() -> None:
+    X, y = spoiled(4)
+    told: list[Any] = []
+    whole = sb.path(X, y, ks=[1, 2], ridge=0.1, loss="tukey", callback=told.append)
+    assert not whole.interrupted
+    for last in (2, len(told) // 2):
+        count = 0
+
+        def strike(_: Any, last: int = last) -> None:
+            nonlocal count
+            count += 1
+            if count == last:
+                raise KeyboardInterrupt
+
+        path = sb.path(X, y, ks=[1, 2], ridge=0.1, loss="tukey", callback=strike)
+        assert path.interrupted
+        assert len(path) == 2 or "Interrupted" in path.message

@@ -7,7 +7,7 @@ import itertools
 import pickle
 import warnings
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds.datasets import make_correlated, make_low_rank
 from sparsebounds.losses import REGISTRY
 from sparsebounds.program import Form, Program
+from sparsebounds.relaxation import Progress
 from sparsebounds.solving.solve import solve_program
 from sparsebounds.testing import brute_force, random_program
 
@@ -284,3 +285,37 @@ def test_results_are_equal_to_themselves_alone() -> None:
         assert mine != other
         assert len({mine, other}) == 2
     assert one.certificate.problem == two.certificate.problem
+
+
+@pytest.mark.parametrize(
+    ("loss", "exact"),
+    [("logistic", "auto"), ("logistic", True), ("tukey", False), ("truncated", True)],
+)
+def test_control_c_in_a_relaxation_ends_the_work(loss: str, exact: Any) -> None:
+    """Nothing that takes time comes after it; the model and its bounds are valid."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(12, 5))
+    y = X[:, :3] @ [1.0, -1.0, 0.6] + 0.5 * rng.normal(size=12)
+    y = np.sign(y) if loss == "logistic" else y
+    program = Program(X, y, k=2, ridge=1e-3, loss=loss)
+    told: list[Any] = []
+    whole = sb.solve(program, exact=exact, callback=told.append)
+    relaxing = sum(isinstance(one, Progress) for one in told)
+    assert relaxing
+    for last in range(1, relaxing + 1, 1 + relaxing // 2):
+        count = 0
+
+        def strike(_: Any, last: int = last) -> None:
+            nonlocal count
+            count += 1
+            if count == last:
+                raise KeyboardInterrupt
+
+        found = sb.solve(program, exact=exact, callback=strike)
+        # Of a search that is over by then nothing is left to be ended.
+        assert count == last
+        assert found.stats.interrupted
+        assert found.stats.nodes == 0
+        assert found.lower <= whole.upper
+        assert program.objective(found.coef, found.intercept) <= found.upper
+        assert found.certificate.verify(X, y)

@@ -40,28 +40,31 @@ class LocalSearch(Search):
     def __init__(self, program: Program, relaxed: Relaxation, deadline: Deadline = NEVER) -> None:
         loss = program.loss
         assert isinstance(loss, NonConvexLoss)
-        self._surrogates = []
+        self._surrogates, last = [], relaxed
         for convex in loss.surrogates():
-            if deadline.late(scan=2):
+            if last.interrupted or deadline.late(scan=2):
                 break
             posed = program.with_loss(convex)
-            self._surrogates.append((posed, relaxation_of(posed, 1e-4, time_limit=deadline)))
+            last = relaxation_of(posed, 1e-4, time_limit=deadline)
+            self._surrogates.append((posed, last))
         self._near: list[Vector] = []
         super().__init__(program, relaxed, deadline=deadline)
+        self.interrupted = last.interrupted
         pools = [pool_of(posed, found) for posed, found in self._surrogates]
         if not pools and not deadline.late(scan=4):
             pools.append(self._strongest())
         self._widen(np.concatenate([self.pool, *pools]))
 
     def run(self, goal: float = -np.inf) -> Model:
+        """As that of `Search`; from the relaxation alone where Ctrl-C has ended that."""
         with self._until(goal) as enough:
             ends: list[Model] = []
             for z in self._predictions(enough):
-                if enough():
+                if enough() or (ends and self.interrupted):
                     break
                 ends.append(self.reweighted(z, enough))
             ends.sort(key=lambda model: model.value)
-            for model in ends[:2]:
+            for model in [] if self.interrupted else ends[:2]:
                 self._near = [self.image(model.w, model.b)]
                 self.improve(self.support(model), enough)
         return self.incumbent

@@ -66,8 +66,8 @@ class Search(Improvement):
         self._sample = None if few is None else Search(few, relaxed, known, deadline)
         pool = np.unique(np.concatenate((pool_of(program, relaxed), *self.known)))
         super().__init__(program, pool, deadline, Pool(program) if columns is None else columns)
-        self.interrupted = False
-        """Whether Ctrl-C has ended a part of it."""
+        self.interrupted = relaxed.interrupted
+        """Whether Ctrl-C has ended a part of it, or the relaxation."""
 
     def finished(self, model: Model) -> Model:
         found = super().finished(model)

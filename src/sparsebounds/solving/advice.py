@@ -124,7 +124,7 @@ def _gap(program: Program, nodes: int, deadline: Deadline) -> float:
     exact: Exact = "auto" if nodes and program.loss.convex else False
     limit = nodes if exact else None
     found = solve_program(program, exact=exact, node_limit=limit, time_limit=deadline)
-    if found.relaxation.interrupted:
+    if found.stats.interrupted:
         raise KeyboardInterrupt
     return found.rel_gap
 

@@ -87,6 +87,9 @@ class Tightened:
     steps: int
     """Newton steps."""
 
+    interrupted: bool
+    """Whether Ctrl-C ended it."""
+
 
 def tighten(
     program: Program,
@@ -104,24 +107,25 @@ def tighten(
     duals: list[Vector] = []
     convex = enclosed(program, level)
     found = relaxation_of(convex, tol, start=start, time_limit=deadline, callback=callback)
-    bounds, steps = [found.lower], found.stats.newton_steps
+    bounds, steps, interrupted = [found.lower], found.stats.newton_steps, found.interrupted
     for _ in range(ROUNDS):
         gap = level - bounds[-1]
         finish = deadline.before(box=len(duals) + 1)
-        if finish.late(box=1, scan=2) or gap <= tol * max(abs(level), 1e-300):
+        late = interrupted or finish.late(box=1, scan=2)
+        if late or gap <= tol * max(abs(level), 1e-300):
             break
         cut = [*duals, found.point.t]
         with deadline.timed("box", 1):
             smaller = program.with_box(tighter_box(program, convex, found.point, level))
         relaxed = relaxation_of(smaller, tol, start=found, time_limit=finish, callback=callback)
-        steps += relaxed.stats.newton_steps
+        steps, interrupted = steps + relaxed.stats.newton_steps, relaxed.interrupted
         if not relaxed.lower > bounds[-1]:
             break
         duals, convex, found = cut, smaller, relaxed
         bounds.append(found.lower)
         if bounds[-1] - bounds[-2] <= WORTH * gap:
             break
-    return Tightened(convex, found, tuple(duals), tuple(bounds), steps)
+    return Tightened(convex, found, tuple(duals), tuple(bounds), steps, interrupted)
 
 
 def search_rows(
@@ -203,21 +207,28 @@ def solve_nonconvex(
         if known is not None:
             models.refined(*known)
         model, coef, intercept = as_returned(program, models.incumbent)
-        found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)
+        found = Tightened(convex, first, (), (first.lower,), 0, models.interrupted)
+        if not models.interrupted:
+            found = tighten(program, model.value, ACCURACY, first, deadline, callback=callback)
         steps = first.stats.newton_steps + found.steps
         for _ in range(AGAIN):
+            if found.interrupted:
+                break
             # A better model from the last relaxation makes the box smaller again.
             models.deadline = deadline.before(box=len(found.duals))
             better = as_returned(program, models.refined(found.relaxed.w, found.relaxed.b))
             if not better[0].value < model.value - BETTER * abs(model.value):
                 break
             model, coef, intercept = better
-            if deadline.late():
+            if deadline.late() or models.interrupted:
                 break
             found = tighten(program, model.value, ACCURACY, found.relaxed, deadline)
             steps += found.steps
-        finish = deadline.before(box=len(found.duals))
-        relaxations = dual_points(found.convex, found.relaxed, ACCURACY, finish)
+        finish, relaxations = deadline.before(box=len(found.duals)), [found.relaxed]
+        interrupted = found.interrupted or models.interrupted
+        if not interrupted:
+            relaxations = dual_points(found.convex, found.relaxed, ACCURACY, finish)
+            interrupted = any(one.interrupted for one in relaxations)
         steps += sum(other.stats.newton_steps for other in relaxations[1:])
         points = [other.point for other in relaxations]
         convex = claimed_box(program, model, found.duals)
@@ -227,7 +238,6 @@ def solve_nonconvex(
         rows, wide = None, wide_gap(program, certificate, tol)
         # Where the gap is closed there are still outliers to be proved.
         wide |= bool(exact) and isinstance(program.loss, Truncated)
-        interrupted = models.interrupted or first.interrupted or found.relaxed.interrupted
         due = (wide and not deadline.late()) or (file is not None and file.saved is not None)
         if due and not interrupted:
             limits = exact, node_limit, deadline, callback, file

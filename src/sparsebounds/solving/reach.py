@@ -36,7 +36,7 @@ def reach_sentence(program: Program, solution: Solution, time_limit: Limit = Non
     other = solve_program(
         program.with_ridge(LESS * program.ridge), exact=False, time_limit=deadline
     )
-    if other.relaxation.interrupted:
+    if other.stats.interrupted:
         return ""
     ridge = program.ridge
     where = f" ({readable(LESS * ridge, 3)})" if isinstance(ridge, float) else ""

@@ -58,7 +58,8 @@ class SolutionStats:
     tightening: tuple[float, ...] = ()
 
     interrupted: bool = False
-    """Non-convex losses: whether Ctrl-C ended a part of it."""
+    """Whether Ctrl-C ended a part of it; for convex losses the relaxation or the search for models,
+    not the exact search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +211,10 @@ class Solution(Predicting):
     ) -> tuple[str, ...]:
         """What can be done about a wide gap, in at most three sentences; none if it is narrow.
 
-        How long exact search would take; a larger ridge or another k that leaves half of the gap or
-        less; columns that are nearly equal. The numbers are computed here, by a few solves without
-        a search, unless X is large.
+        How long exact search would take; a larger ridge or another k, where that leaves at most
+        four fifths of the gap; columns that are nearly equal. The numbers are computed here, by a
+        few solves, each with up to 15% of the nodes of the solution's own search, unless X is
+        large.
 
         Parameters
         ----------

@@ -71,8 +71,8 @@ def solve(
 ) -> Solution:
     """The best sparse model found, with a proved lower bound on the best possible.
 
-    `solve(program)` solves a `Program` that states data and problem already. Ctrl-C during the
-    search for models, or the exact one, returns the best so far; its bounds are valid.
+    `solve(program)` solves a `Program` that states data and problem already. Ctrl-C ends what is
+    being done, and the work: the best so far is returned, with valid bounds.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def solve_program(
             checkpoint=checkpoint,
         )
     halfway, first_pass = deadline.part(0.5), program.matrix.passes
-    # Certificates need it: a pass that is over before there is anything to cut.
+    # Certificates need the fingerprint. Its pass over X comes before work that a limit may cut.
     with deadline.timed("scan", 1):
         _ = program.fingerprint
     file = None if checkpoint is None else Checkpoint(checkpoint, program, tol)
@@ -210,12 +210,14 @@ def solve_program(
         models = Search(program, relaxed, known, deadline, Pool(program, workspace))
         goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
-        found = models.quick(goal) if to_the_end else models.run(goal)
+        brief = to_the_end or models.interrupted
+        found = models.quick(goal) if brief else models.run(goal)
         model, coef, intercept = as_returned(program, found)
         # The two further relaxations wait where a search is likely to prove more.
         relaxations = [relaxed]
-        if not to_the_end:
+        if not brief:
             relaxations = dual_points(program, relaxed, time_limit=deadline, workspace=workspace)
+            models.interrupted |= any(each.interrupted for each in relaxations)
         points = [each.point for each in relaxations]
         steps += sum(each.stats.newton_steps for each in relaxations)
         certificate = certificate_from(program, points, model)
@@ -242,7 +244,8 @@ def solve_program(
                 )
             except TimeUp:
                 unfinished = " There was no time for the search." * (deadline.cut or to_the_end)
-                proof = None if saved is None else proof_of(program, saved, model)
+        if proof is None and saved is not None and wide:
+            proof = proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
             found = min(found, proof.model, key=lambda one: one.value)
@@ -256,12 +259,13 @@ def solve_program(
                 if to_the_end and not models.interrupted:
                     others = dual_points(program, relaxed, time_limit=deadline)
                     points = [each.point for each in others]
+                    steps += sum(each.stats.newton_steps for each in others[1:])
             best = certificate_from(program, points, model)
             for tree, lower in ((certificate.tree, certificate.lower), (proof.tree, proof.lower)):
                 if tree is not None and lower >= best.lower:
                     best = with_tree(program, model, tree, lower)
             certificate = best
-        if wide and not unfinished and (relaxed.interrupted or models.interrupted):
+        if wide and not unfinished and models.interrupted:
             unfinished = " The search was interrupted: a longer one may find a better model."
         screened = screen_at(program, relaxed.point, model.value)
     stats = SolutionStats(
@@ -270,6 +274,7 @@ def solve_program(
         models=models.refitted,
         nodes=nodes,
         seconds=deadline.seconds,
+        interrupted=models.interrupted,
     )
     return Solution.of(
         program, certificate, coef, intercept, screened, relaxed, stats, tol, unfinished, outlook
