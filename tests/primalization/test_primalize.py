@@ -393,3 +393,15 @@ def test_a_bad_seed_is_refused_with_or_without_ties(wrong: object) -> None:
     program = Program(np.eye(4), np.ones(4), k=2, ridge=1.0)
     with pytest.raises(ValueError, match=r"random_state=.* must be a whole number, 0 or more"):
         sb.primalize(program, sb.relax(program), random_state=wrong)  # type: ignore[arg-type]
+
+
+def test_the_support_is_that_of_the_coefficients() -> None:
+    """Whitened groups mix their columns: fewer of their own coefficients may be nonzero."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 9)) @ rng.normal(size=(9, 9))
+    y = X[:, 0] - X[:, 4] + rng.normal(size=40)
+    groups = np.repeat([0, 1, 2], 3)
+    program = Program(X, y, k=2, ridge=0.5, groups=groups, standardize=True)
+    primal = sb.primalize(program, sb.relax(program))
+    np.testing.assert_array_equal(primal.support, np.flatnonzero(primal.coef))
+    assert len(primal.support)

@@ -282,6 +282,17 @@ def test_notebooks_show_results(made: Any) -> None:
     assert made.path._repr_html_().count("<tr>") == 8
 
 
+def test_a_certificate_says_what_k_counts() -> None:
+    """Groups, where features are in groups; a price per feature is no list of numbers."""
+    X, y = np.random.default_rng(0).normal(size=(2, 30, 6))
+    grouped = sb.solve(X, y[:, 0], k=2, ridge=0.1, groups=[0, 0, 0, 1, 1, 2], exact=False)
+    assert "with at most 2 groups," in grouped.certificate._repr_html_()
+    priced = sb.solve(X, y[:, 0], l0=np.linspace(0.01, 0.02, 6), ridge=0.1, exact=False)
+    assert (
+        "with a price l0=(one number per feature) per nonzero" in priced.certificate._repr_html_()
+    )
+
+
 def test_outliers_are_marked_and_listed(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(40, 3))

@@ -32,7 +32,7 @@ MOST_FREE = 3
 """Groups that are chosen by trying all of them, at most."""
 
 OVERHEAD = 2000.0
-"""Operations that it takes to try no pair at all."""
+"""Operations that each choice of the other groups takes, besides those on its pairs."""
 
 MOST_FACTORED = float(1 << 23)
 """Entries of the matrices of one node that are factored, at most; whoever verifies does twice as

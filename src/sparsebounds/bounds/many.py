@@ -125,7 +125,7 @@ def charged_conjugates(
         size = np.maximum.reduce([loss.conjugate_terms(y, end) for end in ends])
         if program.offset is not None:
             size = size + np.maximum.reduce([np.abs(end * program.offset) for end in ends])
-        # ULPS and a few more roundings a term, then those of an inner product; twice, because
+        # ULPS and a few more roundings per term, then those of an inner product; twice, because
         # the scale itself is rounded.
         total = value @ program.weights / program.mass
         scale = (np.abs(value) + size) @ program.weights / program.mass
@@ -141,7 +141,7 @@ def _conjugate(program: Program, t: Vector) -> Vector:
 
 
 def _gains(program: Program, t: Vector, slip: Vector | None) -> tuple[Vector, Vector]:
-    """Floats at most and at least reach_j^2 / (2 ridge_j) - l0_j, one row a dual vector."""
+    """Floats at most and at least reach_j^2 / (2 ridge_j) - l0_j, one row per dual vector."""
     matrix, weighted = program.matrix, program.weights * t
     mass, underflow = program.mass, program.n * TINY
     scores = matrix.scores_many(weighted) / mass
@@ -166,8 +166,9 @@ def _gains(program: Program, t: Vector, slip: Vector | None) -> tuple[Vector, Ve
 
 
 def _best(high: Vector, low: Vector, room: Index) -> tuple[Vector, Vector, Vector]:
-    """For each row: a float at least the sum of the best `room` gains (of the positive ones);
-    at most the last one taken; at least the first one left out (both 0 where room is left)."""
+    """For each row three floats: at least the sum of its `room` largest positive gains; at most the
+    smallest gain taken; at least the largest one left out. Both of these are 0 where room is left.
+    """
     positive = np.maximum(high, 0.0)
     best = np.sum(positive, axis=1)
     last, first = np.zeros(len(room)), np.zeros(len(room))

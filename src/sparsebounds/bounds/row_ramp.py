@@ -35,7 +35,7 @@ LEAST = 1e-9
 class RampRowLoss:
     """The rows' losses for the ramp, with their shares: nothing is decided about rows.
 
-    The same face as `RowLoss`.
+    It has the methods of `RowLoss`: `at`, `slope`, `rise` and `below`.
     """
 
     def __init__(self, y: Vector, theta: Vector) -> None:

@@ -78,7 +78,7 @@ def touching(kind: type[ResidualLoss]) -> tuple[Vector, Vector, Vector]:
 class SmoothRowLoss:
     """The rows' losses for a smooth robust loss, with their shares: nothing is decided about rows.
 
-    The same face as `RowLoss`.
+    It has the methods of `RowLoss`: `at`, `slope`, `rise` and `below`.
     """
 
     def __init__(self, loss: ResidualLoss, theta: Vector) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector, nonzeros
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import CertificateError
 from sparsebounds._support.files import write_atomically
 from sparsebounds._support.html import block, interval
@@ -277,16 +278,14 @@ class Certificate:
         return verify(self, X, y, sample_weight, offset, loss=loss)
 
     def _repr_html_(self) -> str:
-        problem, (n, m) = self.problem, self.shape
-        size = f"l0={problem.l0}" if problem.k is None else f"at most {problem.k} nonzeros"
         tree = self.tree if self.rows is None else self.rows
-        proof = f"{len(self.leaves)} sets of supports" if tree is None else "a search tree"
+        sets = counted(len(self.leaves), "set")
         return block(
-            f"Certificate: {problem.loss} loss on {n} x {m} data, {size}",
+            f"Certificate: {self.problem.describe(self.shape)}",
             [
                 interval(self.lower, self.upper),
-                f"The model has {len(self.support)} nonzero coefficients; {proof} prove"
-                f"{'' if tree is None else 's'} the lower bound. "
+                f"The model has {counted(len(self.support), 'nonzero coefficient')}. The lower "
+                f"bound is that of {f'{sets} of supports' if tree is None else 'a search tree'}. "
                 "certificate.verify(X, y) recomputes both bounds.",
                 f"data {self.fingerprint}",
             ],

@@ -51,7 +51,7 @@ class SavedModel:
     """A linear model as a file holds it."""
 
     features: tuple[str | int, ...] | None
-    """Where the coefficients belong; None: one coefficient a column, then perhaps an intercept."""
+    """Where the coefficients belong; None: one per column, then perhaps an intercept."""
 
     coef: tuple[float, ...]
     intercept: float = 0.0

@@ -98,7 +98,7 @@ class Bounder(ABC):
         """Operations on supports of nodes so far, about: those of tries given up too."""
 
         self.allowed = np.inf
-        """With groups, supports are tried while there are at most so many of these per node."""
+        """With groups, supports are tried while that took at most so many operations per node."""
 
     @abstractmethod
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:

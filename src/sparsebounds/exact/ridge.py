@@ -36,8 +36,8 @@ TRIED = 2e6
 """Operations that trying all supports of a node may take: some nodes' worth."""
 
 GRANTED, NODE = 0.25, 1e5
-"""With groups it may take more after many nodes: this part of the operations on all of them. One
-takes so many, and the square of the number of features, about. Single features are split fast."""
+"""With groups it may take more: this part of the operations on all nodes so far. A node takes about
+NODE operations and the square of the number of features. Without groups a split takes less."""
 
 PASSES = 4.0
 """Operations on a node's supports for each that `Exhaustion.effort` counts."""
@@ -46,7 +46,7 @@ LISTED = 2000
 """Supports of a node that are listed at most; nodes that have more of interest are split."""
 
 SELDOM = 64
-"""Nodes that there are to each one whose supports were too many after all."""
+"""Supports are tried while at most one node in so many had too many of them after all."""
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""

@@ -38,12 +38,13 @@ LENT = 0.9
 """The part of its ridge that a feature lends to the curvature on a region: that may be singular."""
 
 FIRST, NEXT = 0.5, 0.22
-"""The first level, on the way from the lower bound to the upper one; and the second, on that from
-what the first one proves to it."""
+"""The first level, as a part of the way from the lower to the upper bound; and the second, as a
+part of the way from what the first one proves to that level."""
 
 NEAR, LITTLE, SAFE = 0.06, 0.01, 0.01
-"""Parts of the gap: a level that is so near to what it proves, or proves so little, is the last;
-and what the last one is to prove beyond itself, or may leave."""
+"""Parts of the gap. There is no second level where the first one is so near to what it proves, or
+where that is so little more than the relaxation proves. At the second level a bound that exceeds
+it by the part SAFE, or is so near to the best one, is enough."""
 
 REGIONS, ROW = 12.0, 1000.0
 """Times that the curvature is formed on the way to a region, about; and what the loss of one row

@@ -121,7 +121,7 @@ def with_last(choice: Choice, alive: Node) -> Choice:
     *_, inner = choice.ways
     if len(choice.switches) == 1:
         return Choice(choice.switches, (-choice.sides[0],), (inner, choice.ways[0]))
-    # An outlier's bound does not ask whether its other side is known as well.
+    # The bound of an outlier on one side is the same whether or not its other side is known.
     above, below = choice.switches
     up_, down_ = choice.ways[:2]
     if alive is down_:

@@ -1,6 +1,6 @@
 """Ways that a node of a search over rows can go: a feature out or in, a row's three kinds.
 
-What is decided of them without a split, as all but one are closed.
+A choice is decided without a split where all of its ways but one are closed.
 """
 
 from __future__ import annotations

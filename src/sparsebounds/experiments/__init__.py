@@ -1,4 +1,4 @@
-"""The paper's experiments: what `sparsebounds reproduce` runs, one experiment a file."""
+"""The paper's experiments: what `sparsebounds reproduce` runs, one experiment per file."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class DualityGap(Experiment):
             tick()
 
     def _budgeted(self, X: Any, y: Any, tick: Tick) -> Iterator[Row]:
-        """Logistic loss, one row a k; the bounds are relaxed values of other k."""
+        """Logistic loss, one row per k; the bounds are relaxed values of other k."""
         programs, relaxed = list[Program](), list[Relaxation]()
         for k in range(1, self.m + 1):
             programs.append(Program(X, y, k=k, ridge=RIDGE, loss="logistic"))

@@ -3,7 +3,7 @@
 The relaxation's own Newton method with every feature inside the support (u = 1): smooth but for
 the signs, to machine precision. The value returned is the objective rounded up, which the model
 attains; the ball is obeyed exactly. For a non-convex loss it is the best of several local optima
-(`relaxation.local`).
+(`fitting.local`).
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Envelope(Loss):
         return self.loss.infimum(y)
 
     def sublevel(self, y: Any, excess: Any) -> tuple[Any, Any]:
-        # Over the box; `Program.limits` bounds intercepts, not this.
+        # Over the box. What bounds the intercept of such a program is `Box.reach`, not this.
         return self.lo, self.hi
 
     def value_terms(self, y: Any, z: Any) -> Any:

@@ -55,7 +55,7 @@ def multipliers(count: int, seed: int, start: int = 0) -> Bits:
 
 
 def seeded(rows: slice, cols: slice) -> tuple[Bits, Bits]:
-    """The multipliers of these rows and of these columns, one row a seed."""
+    """The multipliers of these rows and of these columns, one row per seed."""
     of_rows, of_cols = (
         np.stack([multipliers(part.stop - part.start, seed, part.start) for seed in seeds])
         for part, seeds in ((rows, ROWS), (cols, COLS))

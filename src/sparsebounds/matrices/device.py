@@ -105,7 +105,7 @@ class ColumnSums:
     """Sums over the rows of one array; vectors go in and come out as NumPy's.
 
     This is the plain way, in the library's own operations, a block of columns at a time; `kernels`
-    is the fast one. Both err by at most n roundings of float64 a product (and one a power), in
+    is the fast one. Both err by at most n roundings of float64 per product (and one per power), in
     whatever order they sum.
     """
 

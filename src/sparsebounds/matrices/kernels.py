@@ -132,7 +132,7 @@ class FusedSums(ColumnSums):
     def _launch(
         self, kernel: Any, dtype: torch.dtype, *vectors: torch.Tensor, **options: Any
     ) -> torch.Tensor:
-        """The partial sums, one row a chunk of rows."""
+        """The partial sums, one row per chunk of rows."""
         n, m = self._x.shape
         out = torch.empty((self._grid[1], m), dtype=dtype, device=self._x.device)
         with torch.cuda.device(self._x.device):

@@ -258,5 +258,5 @@ def _chunk(block_info: Any, path: str, dataset: str | None, written: int) -> Blo
 
 @lru_cache(maxsize=8)
 def _storage(path: str, dataset: str | None, written: int) -> Storage:
-    """The file, opened once a process; another one of its name, `written` later, anew."""
+    """The file, opened once per process; another one of its name, `written` later, anew."""
     return opened(Path(path), dataset)

@@ -2,7 +2,7 @@
 
 A draft says what a support is worth: the best coefficients on it, from where the last quadratic has
 them, many supports in one call. For the squared loss with a ridge the quadratic is the objective
-itself and has the drafts as well. `finished` makes a model of one.
+itself, and the drafts are its minima. `finished` refits a draft to all digits.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Alike:
     """The shares of the rows, a row per problem."""
 
     mass: Vector
-    """What its shares times give weights, the same ones for all problems that have a row."""
+    """Shares times this are weights. A row has one weight in all problems that have it."""
 
     ridges: Vector
     """A row per problem."""
@@ -132,7 +132,7 @@ class Lockstep(ABC):
 
     @abstractmethod
     def fit(self, state: State, limit: Vector) -> State:
-        """The best models on the supports, from the state's own; inf where above the limit."""
+        """The best models on the supports, from the state's own; inf perhaps above the limit."""
 
     @abstractmethod
     def around(self, state: State) -> Quadratic:

@@ -165,7 +165,7 @@ class Kept:
 class Multiplied(Kept):
     """Columns of a dense matrix, and the products of all pairs: relaxations use them too.
 
-    But for their products few of them are wanted, which are read again.
+    Of the columns themselves a search asks for few; these are read again.
     """
 
     def __init__(self, program: Program, features: Index, workspace: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""The paper's linear program: a vertex of the weights that keep z and the value, one a random c.
+"""The paper's linear program: a vertex of the weights that keep z and the value, one per random c.
 
     minimize c.u over u in [0, 1]^m,   c ~ N(0, I),   with   sum_i u_i l_i v_i = z   and
 

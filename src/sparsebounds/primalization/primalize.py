@@ -123,7 +123,7 @@ def primalized(
 
 def with_lack(program: Program, primal: Primalization) -> Primalization:
     """The point with its true objective beside OPT, and refitted, for a non-convex loss."""
-    own, support = evaluated(program, primal.w, primal.b), primal.support
+    own, support = evaluated(program, primal.w, primal.b), np.flatnonzero(primal.w)
     columns = program.matrix.columns(support)
     start = columns @ primal.w[support] + primal.b
     refitted = local_refit(without_budget(program, primal.w), support, columns, [start])
@@ -143,6 +143,6 @@ def vertex_of(point: TiedPoint) -> tuple[Vector, int, Argument]:
 
 
 def paper_models(point: TiedPoint, draws: int, rng: np.random.Generator) -> Iterator[Model | None]:
-    """What the paper's linear program leads to, one a random objective; None without a vertex."""
+    """What the paper's linear program leads to, one per random objective; None without a vertex."""
     for found in paper_points(point, draws, rng):
         yield None if found is None else evaluated(point.program, *found)

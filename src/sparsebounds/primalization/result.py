@@ -116,4 +116,4 @@ class Primalization:
     @property
     def support(self) -> Index:
         """Where coef is not zero."""
-        return np.flatnonzero(self.w)
+        return np.flatnonzero(self.coef)

@@ -126,7 +126,7 @@ def checked_basis(basis: Any, n: int) -> Vector:
     if Q.ndim != 2 or Q.shape[0] != n or not 0 < Q.shape[1] <= n or Q.dtype.kind not in "fiub":
         raise InputError(
             f"basis has shape {Q.shape} and dtype {Q.dtype}; pass real orthonormal columns of "
-            f"length {n}, one entry a row of X."
+            f"length {n}, one entry per row of X."
         )
     Q = Q.astype(np.float64)
     error = float(np.max(np.abs(Q.T @ Q - np.eye(Q.shape[1]))))

@@ -1,4 +1,4 @@
-"""A tall squared loss as a small one: as many rows as features, and one.
+"""A tall squared loss as a small one: one row more than there are features.
 
 With Q = V diag(l) V^T and c as in `bounds.moments`, the rows R = diag(l)^(1/2) V^T and the response
 s = diag(l)^(-1/2) V^T c give |R w - s|^2/2 = w.Q w/2 - c.w + |s|^2/2. One more row of zeros, with

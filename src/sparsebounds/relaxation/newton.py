@@ -93,10 +93,11 @@ def newton(
     deadline: Deadline = NEVER,
     enough: Callable[[float, float], bool] = lambda value, dual: False,
 ) -> NewtonResult:
-    """Minimise f + h over the working set, by `least_steps`, until the gap is within `tolerance`.
+    """Minimise f + h over the working set until the gap is within `tolerance`.
 
-    `scale` is the size of the terms that f adds up: its rounding is a fraction of that. A step
-    that closes no more than the share `worth` of the gap counts as one without progress.
+    It takes `least_steps` at least. `scale` is the size of the terms that f adds up: its rounding
+    is a fraction of that. A step that closes no more than the share `worth` of the gap counts as
+    one without progress.
     `enough(value, dual)` may end the work before the gap closes, and so does a step that would
     not end before the `deadline`.
     """

@@ -29,8 +29,9 @@ SURE, LEAST, MOST = 0.9, 0.01, 0.95
 """Of the share of its ridge that a feature can give at no cost, the part taken; bounds of that."""
 
 SHRUNK, LARGER = 0.95, 0.25
-"""Curvatures are lowered to this part of what the last region allows, and further, as a smaller one
-gives a larger region: by this power of what it allows as a part of what it has."""
+"""A curvature that the last region does not allow becomes the first number times what is allowed,
+times the power LARGER of what is allowed over what it was: less, because regions of lower
+curvatures are larger."""
 
 SETTLED = 1.1
 """Curvatures that could be larger by less than this are good enough."""

@@ -15,10 +15,11 @@ from sparsebounds.matrices import DenseMatrix
 from sparsebounds.program import Program
 
 SHARE = 16
-"""One row in so many, or one in a few where these were too few to tell columns apart:"""
+"""One row in so many is drawn."""
 
 LEAST, PER_COLUMN, FEW = 5000, 25, 8
-"""the least number of rows, and of rows per column; one in so many at most."""
+"""More are drawn where these are few: so many rows at least, and so many per column. There is no
+sample where that is more than one row in FEW."""
 
 
 def sampled(program: Program) -> Program | None:

@@ -1,6 +1,7 @@
 """The smooth part on the working set: f(w, b) = F(A w + b), A the columns read so far.
 
-The interface. `GramPart` is that of the squared loss, `GeneralPart` that of any other.
+The interface. `GramPart` is for the squared loss, `GeneralPart` for any other; `SparsePart` is for
+columns that are sparse or very long.
 
 A, and every vector of n numbers, stay where X lives (`home`); what belongs to features comes to the
 host, where Newton's small systems are solved.

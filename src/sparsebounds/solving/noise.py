@@ -43,7 +43,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation import relaxation_of
 
 BEYOND = 3.0
-"""Residuals of this many standard deviations are none of the noise."""
+"""Residuals beyond this many standard deviations are not taken for noise."""
 
 DELTAS = (4.0, 1.0, 0.25, 0.0625)
 """Of Huber's loss, in units of s(y)."""
@@ -69,7 +69,7 @@ SQUARE_WITHIN = 1.0 - 2.0 * BEYOND * NORMAL.pdf(BEYOND) / (2.0 * NORMAL.cdf(BEYO
 """The mean of Z^2 for such a Z."""
 
 Scale = float | Literal["auto"] | None
-"""The c of a loss: a number, by the noise, or as the loss has it."""
+"""The c that is asked for: a number, "auto" (by the noise), or None (the one that the loss has)."""
 
 
 @one_thread()

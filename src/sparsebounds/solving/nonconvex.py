@@ -44,7 +44,7 @@ AGAIN = 3
 """The most times that all of it is done again for a better model."""
 
 BETTER = 1e-6
-"""By this share, at least."""
+"""A model is better if its objective is smaller by this share, at least."""
 
 WORTH = 0.005
 """A round goes on if the last one closed this share of the gap."""

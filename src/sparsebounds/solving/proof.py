@@ -97,9 +97,9 @@ def better_root(
 
 
 def claimed_box(program: Program, model: Model, boxes: Sequence[Vector]) -> Program:
-    """The convex program on a box that holds the one that whoever verifies arrives at.
+    """The convex program on a box that contains the one that `verify` will find.
 
-    A convex program as it is.
+    A program with a convex loss is returned as it is.
     """
     if program.loss.convex:
         return program
