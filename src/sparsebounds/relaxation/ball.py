@@ -22,7 +22,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.penalties import Penalty
 from sparsebounds.relaxation.newton import PATIENCE, NewtonResult, newton
 from sparsebounds.relaxation.points import SmoothPoint
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import WorkingPart
 
 MOST_MULTIPLIERS = 60
 NEGLIGIBLE = 1e-16
@@ -55,7 +55,7 @@ class BallResult:
 
 
 def solve_ball(
-    smooth: Smooth,
+    smooth: WorkingPart,
     penalty: Penalty,
     point: SmoothPoint,
     eta: float,
@@ -135,7 +135,7 @@ def _relaxed(penalty: Penalty, point: SmoothPoint, u: Vector) -> BallPoint:
 
 
 def _feasible(
-    smooth: Smooth,
+    smooth: WorkingPart,
     penalty: Penalty,
     here: BallPoint,
     sides: dict[bool, BallPoint],

@@ -21,7 +21,7 @@ from sparsebounds.program import Program
 from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.progress import Callback, Progress
 from sparsebounds.relaxation.result import Relaxation, RelaxationStats
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import WorkingPart
 from sparsebounds.relaxation.sparse_part import working_part
 from sparsebounds.relaxation.working_set import WorkingSet
 
@@ -64,7 +64,7 @@ def compressed(program: Program) -> Program | None:
     return posed_on(program, factor * more, target * more, **size)
 
 
-def tall_part(program: Program) -> Smooth:
+def tall_part(program: Program) -> WorkingPart:
     """The smooth part of a program with a tall matrix, on all features; none are copied."""
     every, small = np.arange(program.m), compressed(program)
     if small is None:

@@ -15,7 +15,7 @@ from sparsebounds._support.linear import gram, product
 from sparsebounds.losses import Loss, MeanLoss
 from sparsebounds.program import Program
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import WorkingPart
 
 FLAT = 1e-6
 """Curvature granted where a loss has none (Huber's tails), relative to the most it can have."""
@@ -24,7 +24,7 @@ BALANCING, BALANCED = 12, 1e-15
 """Newton steps for an intercept, and the slope at which it is the best one."""
 
 
-class GeneralPart(Smooth):
+class GeneralPart(WorkingPart):
     """Any convex loss: derivatives through z = A w + b."""
 
     def __init__(self, program: Program, home: Home) -> None:

@@ -14,13 +14,13 @@ from sparsebounds._support.array import Array, Home, Index, Vector, nonzeros
 from sparsebounds._support.linear import gram, product
 from sparsebounds.program import Program
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
-from sparsebounds.relaxation.smooth import Smooth, grown
+from sparsebounds.relaxation.smooth import WorkingPart, grown
 
 MANY = 200
 """Features of which the rows of G may be read as a whole."""
 
 
-class GramPart(Smooth):
+class GramPart(WorkingPart):
     """Squared loss: f(w) = w.G w/2 - c.w + constant, G and c of the centred columns."""
 
     has_intercept = False

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from sparsebounds._support.array import Index, Mask, Vector
+from sparsebounds._support.array import Mask, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.linear import positive_solved
 from sparsebounds.penalties import Pattern, Penalty, Slopes
-from sparsebounds.relaxation.conjugate import EXCHANGES, Products
-from sparsebounds.relaxation.few_rows import FewRows
+from sparsebounds.relaxation.conjugate import EXCHANGES
 from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 FLAT_INTERCEPT = 1e-10
 """The proximal term of the intercept, relative to its curvature."""
@@ -43,20 +42,6 @@ STEEP, HALVINGS = 1e3, 60
 
 PATIENCE = 12
 """Steps without a narrower gap before Newton's method gives up."""
-
-
-class Smooth(Protocol):
-    """What Newton's method asks of f; `relaxation.smooth` says what each of it is."""
-
-    has_intercept: bool
-
-    def at(self, w: Vector, b: float) -> SmoothPoint: ...
-    def metric(self, point: SmoothPoint) -> Vector: ...
-    def fades(self, point: SmoothPoint) -> bool: ...
-    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]: ...
-    def products(self, point: SmoothPoint, active: Index) -> Products | None: ...
-    def few_rows(self, point: SmoothPoint, active: Index) -> FewRows | None: ...
-    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]: ...
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds.bounds import Lent, RowBounds, States
 from sparsebounds.relaxation.points import SmoothPoint
+from sparsebounds.relaxation.smooth import Smooth
 
 STEEP = 100.0
 """The curvature of the quadratic that keeps the intercept in its range."""
 
 
-class RowPart:
-    """H at a node on the features left, with what is lent to it, as Newton's method asks for it."""
+class RowPart(Smooth):
+    """H at a node on the features left, with what is lent to it."""
 
     def __init__(self, bounds: RowBounds, state: States, lent: Lent) -> None:
         program = bounds.program
@@ -68,9 +69,6 @@ class RowPart:
     def _squares(self) -> Vector:
         return np.square(self.rows)
 
-    def fades(self, point: SmoothPoint) -> bool:
-        return False
-
     def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
         assert point.z is not None
         bend, rows = self._bend(point), self.rows[active]
@@ -87,12 +85,6 @@ class RowPart:
         if self.has_intercept:
             matrix[count, count] += held
         return matrix, rows @ (bend * point.z) + lent - gradient
-
-    def products(self, point: SmoothPoint, active: Index) -> None:
-        return None
-
-    def few_rows(self, point: SmoothPoint, active: Index) -> None:
-        return None
 
     def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
         assert point.z is not None

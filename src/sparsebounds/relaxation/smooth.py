@@ -1,7 +1,7 @@
 """The smooth part on the working set: f(w, b) = F(A w + b), A the columns read so far.
 
-The interface. `GramPart` is for the squared loss, `GeneralPart` for any other; `SparsePart` is for
-columns that are sparse or very long.
+`Smooth` is what Newton asks of f, `WorkingPart` what working sets ask, too. `GramPart` is for the
+squared loss, `GeneralPart` for any other; `SparsePart` is for columns that are sparse or very long.
 
 A, and every vector of n numbers, stay where X lives (`home`); what belongs to features comes to the
 host, where Newton's small systems are solved.
@@ -22,10 +22,45 @@ from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
 
 
 class Smooth(ABC):
-    """F on the working columns, which only ever grow."""
+    """What Newton's method asks of f."""
 
     has_intercept: bool
     """Whether b is a coordinate of Newton's system."""
+
+    @abstractmethod
+    def at(self, w: Vector, b: float) -> SmoothPoint:
+        """f, and its derivatives, at (w, b)."""
+
+    @abstractmethod
+    def metric(self, point: SmoothPoint) -> Vector:
+        """The diagonal of f'' in w, roughly, and positive where the loss is flat."""
+
+    def fades(self, point: SmoothPoint) -> bool:
+        """Whether the loss falls as an exponential here: little curvature is left, but some."""
+        return False
+
+    @abstractmethod
+    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
+        """f'' on the active features (and b, last) and the right side f'' (w, b) - f'.
+
+        Both are the caller's to change.
+        """
+
+    def products(self, point: SmoothPoint, active: Index) -> Products | None:
+        """The same f'' by its products with vectors; None where the matrix is better."""
+        return None
+
+    def few_rows(self, point: SmoothPoint, active: Index) -> FewRows | None:
+        """The same f'' by its rows; None where they are many, or elsewhere."""
+        return None
+
+    @abstractmethod
+    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
+        """t -> the derivative of f on the segment from `point` to `other`."""
+
+
+class WorkingPart(Smooth):
+    """F on the working columns, which only ever grow."""
 
     def __init__(self, program: Program, home: Home) -> None:
         self.program = program
@@ -61,20 +96,12 @@ class Smooth(ABC):
         return 0.0
 
     @abstractmethod
-    def part(self, index: Index) -> Smooth:
+    def part(self, index: Index) -> WorkingPart:
         """F on some of the columns."""
-
-    @abstractmethod
-    def at(self, w: Vector, b: float) -> SmoothPoint:
-        """f, and its derivatives, at (w, b)."""
 
     @abstractmethod
     def at_many(self, w: Vector, b: Vector) -> SmoothPoints:
         """`at` for every row of w, at its best intercept: products of matrices."""
-
-    @abstractmethod
-    def metric(self, point: SmoothPoint) -> Vector:
-        """The diagonal of f'' in w, roughly, and positive where the loss is flat."""
 
     @abstractmethod
     def metrics(self, points: SmoothPoints) -> Vector:
@@ -84,33 +111,13 @@ class Smooth(ABC):
         """The size of the terms that f adds up near a point: rounding is a share of that."""
         return abs(point.value)
 
-    def fades(self, point: SmoothPoint) -> bool:
-        """Whether the loss falls as an exponential here: little curvature is left, but some."""
-        return False
-
-    @abstractmethod
-    def system(self, point: SmoothPoint, active: Index) -> tuple[Vector, Vector]:
-        """f'' on the active features (and b, last) and the right side f'' (w, b) - f'.
-
-        Both are the caller's to change.
-        """
-
-    def products(self, point: SmoothPoint, active: Index) -> Products | None:
-        """The same f'' by its products with vectors; None where the matrix is better."""
-        return None
-
     def few_rows(self, point: SmoothPoint, active: Index) -> FewRows | None:
-        """The same f'' by its rows; None where they are many, or elsewhere."""
         few = self._home is HOST and FEW * self.program.n <= len(active) <= len(self._store)
         return FewRows(*self._weighted(point, active)) if few else None
 
     @abstractmethod
     def _weighted(self, point: SmoothPoint, active: Index) -> tuple[Array, Vector]:
         """Rows that have f'' as their products, one per coordinate, and the right side."""
-
-    @abstractmethod
-    def along(self, point: SmoothPoint, other: SmoothPoint) -> Callable[[float], float]:
-        """t -> the derivative of f on the segment from `point` to `other`."""
 
     @abstractmethod
     def predictions(self, w: Vector, b: float) -> Vector:

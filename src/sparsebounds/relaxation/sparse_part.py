@@ -18,7 +18,7 @@ from sparsebounds.relaxation.conjugate import Products
 from sparsebounds.relaxation.general_part import GeneralPart
 from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.points import SmoothPoint, SmoothPoints
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import WorkingPart
 
 FACTORED = 4000
 """Coordinates of the largest system that is factored: its matrix takes 128 MB."""
@@ -148,7 +148,7 @@ class SparsePart(GeneralPart):
         return self._part.project(a.T)
 
 
-def working_part(program: Program) -> Smooth:
+def working_part(program: Program) -> WorkingPart:
     """The smooth part for columns that are read one batch after the other."""
     matrix = program.matrix
     if matrix.thin or (matrix.tall and program.loss.name != "squared"):
@@ -156,6 +156,6 @@ def working_part(program: Program) -> Smooth:
     return smooth_part(program, matrix.home if program.loss.portable else HOST)
 
 
-def smooth_part(program: Program, home: Home = HOST) -> Smooth:
+def smooth_part(program: Program, home: Home = HOST) -> WorkingPart:
     """The implementation for the program's loss, where the columns it is given live."""
     return (GramPart if program.loss.name == "squared" else GeneralPart)(program, home)

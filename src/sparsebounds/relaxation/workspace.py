@@ -16,7 +16,7 @@ from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds._support.errors import InputError
 from sparsebounds.bounds import DualPoint
 from sparsebounds.program import Program
-from sparsebounds.relaxation.smooth import Smooth
+from sparsebounds.relaxation.smooth import WorkingPart
 from sparsebounds.relaxation.sparse_part import working_part
 
 BATCHES, SPARE = 4, 1 << 20
@@ -54,7 +54,7 @@ class Workspace:
         self._proved: deque[DualPoint] = deque(maxlen=KEPT)
 
     @cached_property
-    def smooth(self) -> Smooth:
+    def smooth(self) -> WorkingPart:
         """F on the columns read so far."""
         return working_part(self._first)
 
