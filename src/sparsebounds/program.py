@@ -273,10 +273,9 @@ class Program(Yardstick):
 
         At most 1e-14 of the objective without a model; 1e-150 where squares underflow.
         """
-        response = self.y if self.offset is None else self.y - self.offset
         with np.errstate(over="ignore", invalid="ignore"):
             most = 1e-14 * abs(self.F.value(np.zeros(self.n)))
-            own = min(1e-28 * float(self.F.p @ response**2), most) or 1e-150
+            own = min(1e-28 * float(self.F.p @ self.F.target**2), most) or 1e-150
             return max(own, self._least_rounding)
 
     # Units: w and b act on the program's columns, coef and intercept on the user's.

@@ -147,9 +147,7 @@ class Curvature:
 
     def target(self) -> tuple[Vector, Vector]:
         """What Xw + b is compared with, and what that may be off by."""
-        program = self.program
-        target = program.y if program.offset is None else program.y - program.offset
-        return target, np.zeros(program.n)
+        return self.program.F.target, np.zeros(self.program.n)
 
     def units(self, live: Index, d: Vector) -> Vector:
         """Powers of 2 that take the diagonal to about 1, exactly: units do not matter."""

@@ -126,7 +126,7 @@ class GramBounds:
         apart = norm_up(root * slip)
         elsewhere = 2.0 * slip if self._claim else None
         conjugate, ceiling = charged_conjugate(program, t, self._wider, elsewhere)
-        target = program.y if program.offset is None else program.y - program.offset
+        target = program.F.target
         level = float(program.F.p @ target) if program.fit_intercept else 0.0
         spread = norm_up(root * (np.abs(target - level) + 2.0**-50 * np.abs(target)))
         sizes = norm_up(root * np.abs(t)) + spread * MORE + apart

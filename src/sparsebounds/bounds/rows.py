@@ -59,7 +59,7 @@ class RowBounds:
         self.rows = np.ascontiguousarray(program.matrix.columns(np.arange(program.m)).T)
         """X, one feature per row."""
 
-        self.target: Vector = program.y if program.offset is None else program.y - program.offset
+        self.target: Vector = program.F.target
         self.spans: tuple[Spans, ...] = ()
         self.ball = 0.0 if program.ball is None else up(0.5 * up(eta * program.ball))
         self._convex: dict[int, tuple[Lent, Vector, Mask]] = {}

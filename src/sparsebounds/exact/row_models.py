@@ -43,5 +43,4 @@ class RowModels:
             return
         self.met.add(digest)
         columns = np.ascontiguousarray(self.bounds.rows[support].T)
-        target = program.y if program.offset is None else program.y - program.offset
-        self._take(local_refit(program, support, columns, [r + target]), support)
+        self._take(local_refit(program, support, columns, [r + self.bounds.target]), support)

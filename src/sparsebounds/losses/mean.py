@@ -49,6 +49,11 @@ class MeanLoss:
     p: Array
     offset: Array | None = None
 
+    @property
+    def target(self) -> Array:
+        """What z is compared with: the responses, less the offset."""
+        return self.y if self.offset is None else self.y - self.offset
+
     def value(self, z: Array) -> float:
         """F(z)."""
         return self._mean(self.loss.value(self.y, self._shifted(z)))
@@ -150,8 +155,7 @@ STARTS, STEPS, FAR = 101, 60, 40.0
 
 def best_local_constant(F: MeanLoss) -> float:
     """The best local minimum of b -> F(b, ..., b) found from quantiles of the response."""
-    response = F.y if F.offset is None else F.y - F.offset
-    starts = np.unique(np.append(np.quantile(response, np.linspace(0.0, 1.0, STARTS)), 0.0))
+    starts = np.unique(np.append(np.quantile(F.target, np.linspace(0.0, 1.0, STARTS)), 0.0))
     if F.loss.two_class:
         middle = 0.0 if F.offset is None else -float(np.mean(F.offset))
         starts = np.concatenate((np.linspace(-2.0, 2.0, STARTS), [-FAR, FAR])) + middle

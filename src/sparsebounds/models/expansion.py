@@ -55,7 +55,7 @@ class Expansion:
     def squared(cls, program: Program, pool: Index, columns: Columns) -> Self:
         """The squared loss itself."""
         p = program.F.p
-        target = program.y if program.offset is None else program.y - program.offset
+        target = program.F.target
         level = float(p @ target) if program.fit_intercept else 0.0
         target = target - level
         constant, ridge = 0.5 * float(p @ target**2), program.ridges[pool]

@@ -34,11 +34,11 @@ class Fits:
         self._hopeless: dict[tuple[int, ...], float] = {}
         """Supports that were given up, and the limit that they do not reach."""
 
-        alone = self._refit(self._always) if len(self._always) else self._null()
         self.near: Model = Draft(program.null, np.zeros(program.m), program.null_intercept, np.nan)
         """Where steps start from before there is a quadratic."""
 
-        self.incumbent = self._keep(self._always, alone)
+        known = draftable(program) and not len(self._always)
+        self.incumbent = self._keep(self._always, self.near if known else self._refit(self._always))
 
     def _work_on(self, pool: Index) -> None:
         """Search among these features."""
@@ -46,13 +46,6 @@ class Fits:
         self.pool, self.fixed = pool, ~self.program.free[pool]
         self._columns = columns_of(self.program, pool, self._read, exact=self.exact)
         self._last: tuple[Model | None, Expansion] | None = None
-
-    def _null(self) -> Model:
-        """The model without features."""
-        program = self.program
-        if not draftable(program):
-            return self._refit(np.zeros(0, dtype=np.int64))
-        return Draft(program.null, np.zeros(program.m), program.null_intercept, np.nan)
 
     @property
     def refitted(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
-from sparsebounds.fitting import Model
+from sparsebounds.fitting import Model, best
 from sparsebounds.models.improvement import LARGE, Improvement
 from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.program import Program
@@ -114,9 +114,7 @@ class Ladder(Improvement):
             self._hopeless.clear()
             self._last = None
             models = self.models([self._always, self.support(self.incumbent)])
-            self.incumbent = min(
-                (model for model in models if model is not None), key=lambda model: model.value
-            )
+            self.incumbent = best(filter(None, models))
 
     def _in_play(self, program: Program, z: Vector) -> Index:
         """The features that a point chooses among."""

@@ -17,6 +17,7 @@ import numpy as np
 from sparsebounds._support.array import Index, Vector
 from sparsebounds._support.deadline import NEVER, Deadline
 from sparsebounds.fitting import Model, local_refit
+from sparsebounds.fitting import best as least
 from sparsebounds.losses import NonConvexLoss
 from sparsebounds.models.beam import beam
 from sparsebounds.models.improvement import WIDTH
@@ -89,10 +90,7 @@ class LocalSearch(Search):
             quadratic = self._expanded(z, eta).quadratic
             grown = beam(quadratic, [start], self.fixed, room=min(room, 50), width=WIDTH, stop=stop)
             self._near = [z]
-            found = min(
-                (self._fresh(self.pool[inside]) for inside in grown[:GROWN]),
-                key=lambda model: model.value,
-            )
+            found = least(self._fresh(self.pool[inside]) for inside in grown[:GROWN])
             if best is not None and not found.value < best.value - 1e-9 * abs(best.value):
                 break
             best, z, eta = found, self.image(found.w, found.b), found.eta
@@ -103,12 +101,9 @@ class LocalSearch(Search):
 
     def _fresh(self, support: Index) -> Model:
         """A refit from the present start, whatever was found on this support before."""
-        found, key = self._refit(support), self._key(support)
-        if key not in self._seen or found.value < self._seen[key].value:
-            self._seen[key] = found
-        if found.value < self.incumbent.value:
-            self.incumbent = found
-        return found
+        found, known = self._refit(support), self._seen.get(self._key(support))
+        worse = known is not None and known.value <= found.value
+        return found if worse else self._keep(support, found)
 
     def _refit(self, support: Index, near: Model | None = None) -> Model:
         support = np.union1d(support, self._always).astype(np.int64)

@@ -13,6 +13,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from sparsebounds.models.pool import Pool, strongest
 from sparsebounds.primalization import primalized_supports
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation, compressed, sampled
+
+Stop: TypeAlias = Callable[[], bool]
+"""Whether to end the work."""
 
 POOL = 150
 """Features beyond the relaxation's support that the search may bring in."""
@@ -79,14 +83,17 @@ class Search(Improvement):
 
         Ends early at a value of at most `goal`. Ctrl-C returns the best so far.
         """
+        return self._searched(Search._explore, goal)
+
+    def _searched(self, way: Callable[[Search, Stop], None], goal: float) -> Model:
         with self._until(goal) as enough:
             if self._sample is None:
-                self._explore(enough)
+                way(self, enough)
             else:
-                self._follow(self._sample, self._sample._explore, enough)
+                self._follow(self._sample, way, enough)
         return self.finished(self.incumbent)
 
-    def _explore(self, stop: Callable[[], bool]) -> None:
+    def _explore(self, stop: Stop) -> None:
         """From all starts, and from perturbations of the best model."""
         for start in self._starts(stop):
             if stop():
@@ -121,14 +128,9 @@ class Search(Improvement):
 
         In the k forms from the beam too: with a size to keep, descents are stuck more often.
         """
-        with self._until(goal) as enough:
-            if self._sample is None:
-                self._descents(enough)
-            else:
-                self._follow(self._sample, self._sample._descents, enough)
-        return self.finished(self.incumbent)
+        return self._searched(Search._descents, goal)
 
-    def _descents(self, stop: Callable[[], bool]) -> None:
+    def _descents(self, stop: Stop) -> None:
         """From the relaxation's largest features, and from the beam's."""
         starts: Iterator[Index] = iter(candidate_supports(self.program, self.relaxed))
         if self.program.k is not None:
@@ -139,9 +141,7 @@ class Search(Improvement):
             if not self.leads_back(start, stop):
                 self.improve(start, stop)
 
-    def _follow(
-        self, sample: Search, way: Callable[[Callable[[], bool]], None], stop: Callable[[], bool]
-    ) -> None:
+    def _follow(self, sample: Search, way: Callable[[Search, Stop], None], stop: Stop) -> None:
         """From where a search on a sample of the rows ends, by what the quadratic suggests here.
 
         On all rows a support is dear, and in their quadratic around the best model it costs next to
@@ -149,7 +149,7 @@ class Search(Improvement):
         a move away from the best, the most promising ones are tried, in one call.
         """
         with sample._until(-np.inf):
-            way(self.deadline.late)
+            way(sample, self.deadline.late)
         self.near, last = sample.incumbent, None
         self.model(self.support(sample.incumbent))
         if sample.interrupted:
@@ -158,7 +158,7 @@ class Search(Improvement):
             last = self.incumbent
             self.models(self._promising(sample, stop), last.value)
 
-    def _promising(self, sample: Search, stop: Callable[[], bool]) -> list[Index]:
+    def _promising(self, sample: Search, stop: Stop) -> list[Index]:
         """Supports of the least values in the quadratic around the best model, all of them new."""
         here = self.support(self.incumbent)
         expansion = self._around(self.incumbent)
@@ -181,7 +181,7 @@ class Search(Improvement):
         return sorted(self._seen.values(), key=lambda model: model.value)[:count]
 
     @contextlib.contextmanager
-    def _until(self, goal: float) -> Iterator[Callable[[], bool]]:
+    def _until(self, goal: float) -> Iterator[Stop]:
         """Whether the work is to end; Ctrl-C ends it too, and so does a quadratic too many."""
         try:
             yield lambda: self.deadline.late() or self.incumbent.value <= goal
@@ -194,7 +194,7 @@ class Search(Improvement):
                     break
                 self._keep(start, self._refit(start))
 
-    def _starts(self, stop: Callable[[], bool]) -> Iterator[Index]:
+    def _starts(self, stop: Stop) -> Iterator[Index]:
         """What is known and what the relaxation suggests; then the best of a beam search."""
         program, relaxed = self.program, self.relaxed
         yield from self.known[:1]
@@ -205,7 +205,7 @@ class Search(Improvement):
             yield from primalized_supports(program, relaxed)
         yield from self._grown(stop)
 
-    def _grown(self, stop: Callable[[], bool]) -> Iterator[Index]:
+    def _grown(self, stop: Stop) -> Iterator[Index]:
         """The best of a beam search in the relaxation's quadratic."""
         program, relaxed = self.program, self.relaxed
         likely = float(np.sum(relaxed.u[program.free])) if program.k is None else program.k

@@ -20,7 +20,7 @@ from sparsebounds.bounds import Moments, bound_at, dual_point_at, posed_on, repa
 from sparsebounds.program import Program
 from sparsebounds.relaxation.gram_part import GramPart
 from sparsebounds.relaxation.progress import Callback, Progress
-from sparsebounds.relaxation.result import Relaxation, RelaxationStats
+from sparsebounds.relaxation.result import Relaxation
 from sparsebounds.relaxation.smooth import WorkingPart
 from sparsebounds.relaxation.sparse_part import working_part
 from sparsebounds.relaxation.working_set import WorkingSet
@@ -114,13 +114,8 @@ def carried(
     gap = (found.value - dual) / scale
     coef, intercept = program.to_user(found.w, b)
     message = f"The relative gap is {gap:.1e}" + (f", above tol={tol:g}" if gap > tol else "")
-    stats = RelaxationStats(
-        full_passes=program.matrix.passes - first,
-        newton_steps=found.stats.newton_steps,
-        rounds=found.stats.rounds,
-        working_set=found.stats.working_set,
-        seconds=deadline.seconds - earlier,
-    )
+    seconds, passes = deadline.seconds - earlier, program.matrix.passes - first
+    stats = replace(found.stats, full_passes=passes, seconds=seconds)
     if callback is not None:
         callback(Progress(stats.rounds, found.value, dual, stats.working_set, stats.seconds))
     return replace(

@@ -30,7 +30,7 @@ class GramPart(WorkingPart):
         p = program.F.p
         # Equal weights, the usual case, are one factor outside the products.
         self._equal = float(p[0]) if np.all(p == p[0]) else None
-        target = program.y if program.offset is None else program.y - program.offset
+        target = program.F.target
         self._mean = float(p @ target) if program.fit_intercept else 0.0
         target = target - self._mean
         self._constant = 0.5 * float(p @ target**2)

@@ -167,12 +167,24 @@ class DiagonalAscent:
 
 
 def _solved(diagonal: Vector, v: Vector, slope: Vector) -> Vector:
-    """(diag + Z^T Z)^-1 slope, the columns of Z being v_i v_i^T (Woodbury)."""
+    """(diag + Z^T Z)^-1 slope, the columns of Z being v_i v_i^T."""
+    root = np.sqrt(diagonal)
+    step: Vector = woodbury(all_pairs(v) / root, slope / root) / root
+    return step
+
+
+def all_pairs(v: Vector) -> Vector:
+    """Columns whose inner products are the squares of those of v's columns."""
     first, second = np.tril_indices(len(v))
     twice = np.where(first == second, 1.0, math.sqrt(2.0))[:, None]
-    Z = v[first] * v[second] * twice / np.sqrt(diagonal)
-    small, scaled = Z @ Z.T, slope / np.sqrt(diagonal)
+    pairs: Vector = v[first] * v[second] * twice
+    return pairs
+
+
+def woodbury(Z: Vector, right: Vector) -> Vector:
+    """(I + Z^T Z)^-1 right, for fewer rows than columns."""
+    small = Z @ Z.T
     np.einsum("ii->i", small)[:] += 1.0
-    solved = lapack.dposv(small, Z @ scaled, lower=1)[1]
-    step: Vector = (scaled - solved @ Z) / np.sqrt(diagonal)
-    return step
+    solved = lapack.dposv(small, Z @ right, lower=1)[1]
+    found: Vector = right - solved @ Z
+    return found

@@ -18,6 +18,7 @@ from scipy.linalg import lapack
 from sparsebounds._support.array import Vector
 from sparsebounds.bounds import INSIDE, Lending, Lent, RowBounds, States
 from sparsebounds.relaxation.diagonal import supergradient
+from sparsebounds.relaxation.row_diagonal import all_pairs, woodbury
 from sparsebounds.relaxation.rows import AMPLE, ENOUGH, MOST, OPEN, Node, node_penalty, relaxed_node
 
 START, SHRINK = 0.7, 0.6
@@ -156,16 +157,11 @@ class SupportAscent:
         if len(lending.held):
             v = (lending.root.T @ lending.held[:, self.doubt]) * np.sqrt(self.p)
             slope -= np.einsum("ij,ij->j", v, v)
-            first, second = np.tril_indices(len(v))
-            twice = np.where(first == second, 1.0, math.sqrt(2.0))[:, None]
-            parts.append(v[first] * v[second] * twice)
+            parts.append(all_pairs(v))
         Z = np.vstack(parts) * x
         scaled = slope * x
         if len(Z) < len(x):
-            small = Z @ Z.T
-            np.einsum("ii->i", small)[:] += 1.0
-            solved = lapack.dposv(small, Z @ scaled, lower=1)[1]
-            step = scaled - solved @ Z
+            step = woodbury(Z, scaled)
         else:
             whole = Z.T @ Z
             np.einsum("ii->i", whole)[:] += 1.0

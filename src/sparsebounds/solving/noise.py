@@ -137,7 +137,7 @@ class _Fits:
 
     def __init__(self, program: Program) -> None:
         self.program, self.shares, self.fitted = program, program.data.shares, 0
-        self.response = program.y if program.offset is None else program.y - program.offset
+        self.response: Vector = program.F.target
         middle = _quantile(self.response, self.shares) if program.fit_intercept else 0.0
         about = np.abs(self.response - middle)
         self.first = spread(about, self.shares) or float(self.shares @ about)

@@ -43,7 +43,7 @@ from sparsebounds.exact import (
     SearchProgress,
     proof_of,
 )
-from sparsebounds.fitting import Model
+from sparsebounds.fitting import Model, best
 from sparsebounds.models import Pool, Search, as_returned
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Progress, Workspace, dual_points, relaxation_of
@@ -248,11 +248,11 @@ def solve_program(
             proof = proof_of(program, saved, model)
         if proof is not None:
             nodes, steps = proof.nodes, steps + proof.newton_steps
-            found = min(found, proof.model, key=lambda one: one.value)
+            found = best((found, proof.model))
             short = partial(_short, program, proof, tol)
             if to_the_end and not proof.open and short(found):
                 # Leaves that rounding does not let close may hold a better model.
-                found = min(found, models.run(goal), key=lambda one: one.value)
+                found = best((found, models.run(goal)))
             model, coef, intercept = as_returned(program, found)
             if short(model):
                 unfinished, outlook = _why_unfinished(proof), proof.outlook if proof.open else None
@@ -260,11 +260,12 @@ def solve_program(
                     others = dual_points(program, relaxed, time_limit=deadline)
                     points = [each.point for each in others]
                     steps += sum(each.stats.newton_steps for each in others[1:])
-            best = certificate_from(program, points, model)
-            for tree, lower in ((certificate.tree, certificate.lower), (proof.tree, proof.lower)):
-                if tree is not None and lower >= best.lower:
-                    best = with_tree(program, model, tree, lower)
-            certificate = best
+            leaves = certificate_from(program, points, model)
+            trees = (certificate.tree, certificate.lower), (proof.tree, proof.lower)
+            certificate = leaves
+            for tree, lower in trees:
+                if tree is not None and lower >= certificate.lower:
+                    certificate = with_tree(program, model, tree, lower)
         if wide and not unfinished and models.interrupted:
             unfinished = " The search was interrupted: a longer one may find a better model."
         screened = screen_at(program, relaxed.point, model.value)
