@@ -25,6 +25,11 @@ def jsonable(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def no_constant(name: str) -> Any:
+    """What json.load is to do with NaN and Infinity, which are no JSON."""
+    raise ValueError(f"{name} is not allowed")
+
+
 class Document:
     """A JSON value with its path, read field by field; a path of "" reads the value itself."""
 

@@ -46,6 +46,7 @@ from sparsebounds.bounds.dual import (
 )
 from sparsebounds.bounds.forcing import forced_bounds
 from sparsebounds.bounds.lower import (
+    ball_eta,
     best_sum_up,
     eta_slip,
     ridge_gains,
@@ -54,7 +55,6 @@ from sparsebounds.bounds.lower import (
 from sparsebounds.bounds.upper import null_up, weighted_mean_up
 from sparsebounds.losses import Box, NonConvexLoss
 from sparsebounds.matrices import RowTerms, WhitenedMatrix
-from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 
 SHARES = (1.02, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -207,13 +207,7 @@ def _curvature(program: Program, point: DualPoint) -> tuple[Vector, float]:
     if program.ball is None:
         return program.ridges, 0.0
     squares = squares_up(point.reach, program.groups)
-    base = float(np.sum(squares[program.always]))
-    free = squares[program.free]
-    eta = (
-        budget_eta(free, program.k, base, program.ball)
-        if program.k is not None
-        else best_eta(free, program.prices[program.free], base, program.ball)
-    )
+    eta = ball_eta(program, squares, program.always, program.free, program.k)
     return np.full(program.m, eta), up(0.5 * up(eta * program.ball))
 
 

@@ -22,6 +22,7 @@ from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import U, down, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.lower import (
+    ball_eta,
     eta_slip,
     one_price,
     prefix_gains_up,
@@ -29,7 +30,6 @@ from sparsebounds.bounds.lower import (
     squares_up,
 )
 from sparsebounds.bounds.node import ROOT, Node
-from sparsebounds.penalties import best_eta, budget_eta
 from sparsebounds.program import Program
 
 TABLE = 20_000_000
@@ -64,7 +64,7 @@ def forced_bounds(
         eta, squares = 1.0, np.zeros(0)
         if program.ball is not None:
             squares = squares_up(point.reach, program.groups)
-            eta = _curvature(program, squares, mandatory, chosen, budget)
+            eta = ball_eta(program, squares, mandatory, chosen, budget)
         ridges = program.ridges if program.ball is None else np.full(program.m, eta)
         gains = ridge_gains(program, point, ridges)
         base = sum_up(gains[mandatory])
@@ -151,17 +151,6 @@ def _sums_without_each(gains: Vector) -> Vector:
     before = np.concatenate(([0.0], np.cumsum(gains)[:-1]))
     after = np.concatenate((np.cumsum(gains[::-1])[:-1][::-1], [0.0]))
     return up(up(before + after) * (1.0 + 2.0 * U * (len(gains) + 2.0)))
-
-
-def _curvature(
-    program: Program, squares: Vector, mandatory: Mask, chosen: Mask, budget: int | None
-) -> float:
-    """The multiplier eta of the ball at this dual point (any positive number is valid)."""
-    assert program.ball is not None
-    base = float(np.sum(squares[mandatory]))
-    if budget is None:
-        return best_eta(squares[chosen], program.prices[chosen], base, program.ball)
-    return budget_eta(squares[chosen], budget, base, program.ball)
 
 
 def _direct(

@@ -25,7 +25,7 @@ from sparsebounds._support.array import Index, Mask, Vector
 from sparsebounds._support.rounding import LONG, U, down, in_parts, norm_up, sum_up, up
 from sparsebounds.bounds.dual import GRAIN, WIDER, DualPoint, floor, lowered
 from sparsebounds.bounds.node import ROOT, Node
-from sparsebounds.penalties import SINGLE, Groups, best_eta, level_set
+from sparsebounds.penalties import SINGLE, Groups, best_eta, budget_eta, level_set
 from sparsebounds.program import Program
 
 
@@ -222,12 +222,25 @@ def _largest_gain(
         gains = prefix_gains_up(program, sum_up(squares[mandatory]), squares[chosen])
         paid = down(price * (np.arange(low, high + 1) + np.count_nonzero(mandatory & program.free)))
         return float(np.max(up(gains[low : high + 1] - paid)))
-    base = float(np.sum(squares[mandatory]))
     # A little more: at a price, rounding up would find a gain where there is none.
-    eta = best_eta(squares[chosen], program.prices[chosen], base, program.ball) * (1.0 + 2.0**-40)
+    eta = ball_eta(program, squares, mandatory, chosen, None) * (1.0 + 2.0**-40)
     gains = ridge_gains(program, point, np.full(program.m, eta))
     best = up(sum_up(gains[mandatory]) + best_sum_up(gains[chosen], low, high))
     return up(best + up(0.5 * up(eta * program.ball)))
+
+
+def ball_eta(
+    program: Program, squares: Vector, mandatory: Mask, chosen: Mask, budget: int | None
+) -> float:
+    """The multiplier of the ball at a dual point (any positive number is valid).
+
+    `squares` are those of the reach. A budget stands in for the prices.
+    """
+    assert program.ball is not None
+    base = float(np.sum(squares[mandatory]))
+    if budget is None:
+        return best_eta(squares[chosen], program.prices[chosen], base, program.ball)
+    return budget_eta(squares[chosen], budget, base, program.ball)
 
 
 def _gainers(

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.documents import no_constant
 from sparsebounds._support.errors import CertificateError
 from sparsebounds.bounds import Node
 from sparsebounds.certificates._reader import Reader, Room
@@ -87,7 +88,7 @@ def decode(data: bytes, name: str = "certificate") -> Certificate:
         raise CertificateError(f"{name} is not a certificate: it has more than {MOST_PARTS} parts.")
     try:
         document = json.loads(
-            data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_duplicates
+            data.decode("utf-8"), parse_constant=no_constant, object_pairs_hook=_no_duplicates
         )
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise CertificateError(f"{name} is not a certificate: it is not JSON ({error}).") from error
@@ -288,10 +289,6 @@ def _checksum(document: dict[str, Any]) -> str:
     content = {key: value for key, value in document.items() if key != "sha256"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not allowed")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

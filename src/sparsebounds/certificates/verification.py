@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebounds._support.array import Vector
 from sparsebounds._support.decimals import rounded_down, rounded_up
 from sparsebounds._support.errors import InputTypeError
 from sparsebounds._support.threads import one_thread
@@ -159,12 +160,10 @@ def verify(
             lower,
             upper,
         )
-    return Verdict(True, lower, upper, _proved(certificate, program, lower, upper))
+    return Verdict(True, lower, upper, _proved(program, w, lower, upper))
 
 
-def _proved(certificate: Certificate, program: Program, lower: float, upper: float) -> str:
-    w = np.zeros(program.m)
-    w[certificate.support] = certificate.coef
+def _proved(program: Program, w: Vector, lower: float, upper: float) -> str:
     count = int(np.count_nonzero(program.to_user(w, 0.0)[0]))
     return (
         f"Verified: {program.describe()}. No model has an objective below "

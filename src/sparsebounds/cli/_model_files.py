@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Index, Vector
-from sparsebounds._support.documents import Document, jsonable
+from sparsebounds._support.documents import Document, jsonable, no_constant
 from sparsebounds._support.errors import InputError
 from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
@@ -230,7 +230,7 @@ def _from_csv(path: Path) -> SavedModel:
 
 def _from_json(path: Path) -> list[SavedModel]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a model file: it is not JSON ({error}).") from error
     try:
@@ -334,7 +334,3 @@ def _groups(parameters: Document) -> dict[str, list[str]]:
 def _table(document: Document) -> tuple[Choice, Recipe]:
     table = document.record("table")
     return Choice.of(table.record("choice")), Recipe.of(table.content.get("columns"))
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not allowed")

@@ -26,7 +26,6 @@ from sparsebounds.report.page import (
     Block,
     Card,
     Cell,
-    Code,
     Page,
     Section,
     Table,
@@ -35,8 +34,8 @@ from sparsebounds.report.page import (
     write,
 )
 from sparsebounds.report.scores import Held, Scores
-from sparsebounds.report.solution import CHECK, Tried, folds_section, gauge, spent
-from sparsebounds.solving import Solution, bounds_sentence, features_sentence, status_words
+from sparsebounds.report.solution import Tried, folds_section, proved_blocks, spent
+from sparsebounds.solving import Solution, status_words
 
 
 @dataclass(frozen=True)
@@ -203,11 +202,6 @@ def _one(name: str, part: OneClass, origin: Origin) -> Section:
     labels = [str(i) for i in range(program.m)]
     if program.feature_names is not None:
         labels = list(program.feature_names)
-    words = bounds_sentence(program, solution.lower, solution.upper)
-    said = features_sentence(program, solution.fixed_in, solution.fixed_out)
-    blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
-    blocks += [Text(more) for more in (said, " ".join(part.advice)) if more]
-    if part.check is not None:
-        blocks += [Text(CHECK), Code(part.check)]
+    blocks = proved_blocks(program, solution, part.advice, part.check)
     blocks.append(model_table(program, solution, labels, moments(program)[1]))
     return Section(name, f"{origin.target} = {part.label}", tuple(blocks))

@@ -122,20 +122,25 @@ def _cards(program: Program, solution: Solution) -> tuple[Card, ...]:
 
 
 def _proved(program: Program, solution: Solution, origin: Origin, advice: Sequence[str]) -> Section:
-    words = bounds_sentence(program, solution.lower, solution.upper)
-    blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
-    said = features_sentence(program, solution.fixed_in, solution.fixed_out)
-    blocks += [Text(words) for words in (said, " ".join(advice)) if words]
-    blocks.append(
-        Text(
-            "The objective is the mean loss on the training rows, plus the penalty of the problem. "
-            "The bounds say how good the best model can be by that measure; how the model does on "
-            "new rows is shown below, and no bound speaks of it."
-        )
+    more = Text(
+        "The objective is the mean loss on the training rows, plus the penalty of the problem. "
+        "The bounds say how good the best model can be by that measure; how the model does on "
+        "new rows is shown below, and no bound speaks of it."
     )
-    if origin.check is not None:
-        blocks += [Text(CHECK), Code(origin.check)]
+    blocks = proved_blocks(program, solution, advice, origin.check, more)
     return Section("proved", "What is proved", tuple(blocks))
+
+
+def proved_blocks(
+    program: Program, solution: Solution, advice: Sequence[str], check: str | None, *more: Block
+) -> list[Block]:
+    """Bounds, features and advice in words, what there is `more` to say, and how to check it."""
+    words = bounds_sentence(program, solution.lower, solution.upper)
+    said = features_sentence(program, solution.fixed_in, solution.fixed_out)
+    blocks: list[Block] = [Text(words, strong=True), *gauge(program, solution)]
+    blocks += [Text(one) for one in (said, " ".join(advice)) if one]
+    blocks += more
+    return blocks if check is None else [*blocks, Text(CHECK), Code(check)]
 
 
 def gauge(program: Program, solution: Solution) -> list[Block]:
