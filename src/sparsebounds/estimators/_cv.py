@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self, cast
@@ -40,7 +39,7 @@ from sparsebounds.estimators._criteria import (
     information,
 )
 from sparsebounds.estimators._lockstep import step_models, steps_with
-from sparsebounds.estimators._scores import scored
+from sparsebounds.estimators._scores import Judge
 from sparsebounds.estimators._workers import Workers, clock
 from sparsebounds.losses import Loss
 from sparsebounds.models import Ladder, Unsettled
@@ -232,17 +231,17 @@ class SparseCV(LinearEstimator):
         own = self._scoring(loss) is not self.scoring
         rows = np.arange(len(weights))
         splits = [(rows[train], rows[test]) for train, test in folds]
-        judge, given = (shell, scorer, own, X, y, weights), (coded, ridges, options)
+        judge, given = Judge(shell, scorer, own, X, y, weights), (coded, ridges, options)
         found: list[Vector] = []
         with suppress(Unsettled):
             if steps_with(ruled, X, options):
                 trains = [train for train, _ in splits]
                 models = step_models(ruled, X, weights, trains, *given, workers)
                 tested = zip(splits, models, strict=True)
-                found = [scored(*judge, test, fold, options) for (_, test), fold in tested]
+                found = [judge.scores(test, fold, options) for (_, test), fold in tested]
         if not found:
             jobs = processes(self.n_jobs, X, len(splits) * len(ridges), coded, options)
-            work = (delayed(fold_scores)(*judge, *split, *given) for split in splits)
+            work = (delayed(fold_scores)(judge, *split, *given) for split in splits)
             found = Parallel(n_jobs=jobs)(work)
         return np.array(found).transpose(1, 2, 0)
 
@@ -356,12 +355,7 @@ def whole(found: Path) -> Path:
 
 @one_thread()
 def fold_scores(
-    shell: Any,
-    scorer: Any,
-    own: bool,
-    X: Any,
-    y: Any,
-    weights: Vector,
+    judge: Judge,
     train: Index,
     test: Index,
     coded: Sequence[Vector],
@@ -369,10 +363,10 @@ def fold_scores(
     options: dict[str, Any],
 ) -> Vector:
     """The scores of one fold, by ridges and along the grid."""
-    part = (some_rows if stays(X) else _safe_indexing)(X, train)
+    part = (some_rows if stays(judge.X) else _safe_indexing)(judge.X, train)
     coded = [target[train] for target in coded]
-    models = fold_models(part, coded, weights[train], ridges, options)
-    return scored(copy(shell), scorer, own, X, y, weights, test, models, options)
+    models = fold_models(part, coded, judge.weights[train], ridges, options)
+    return judge.scores(test, models, options)
 
 
 def fold_models(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,36 +16,42 @@ from sparsebounds._support.array import Index, Vector
 from sparsebounds.estimators._arrays import some_rows, stays
 
 
-def scored(
-    shell: Any,
-    scorer: Any,
-    own: bool,
-    X: Any,
-    y: Any,
-    weights: Vector,
-    test: Index,
-    models: Sequence[Sequence[Any]],
-    options: dict[str, Any],
-) -> Vector:
-    """The scores of models on test rows, by ridges and along the grid; NaN where there is none."""
-    points = len(options["ks"] or options["l0s"])
-    scores, test = np.full((len(models), points), np.nan), test[weights[test] > 0]
-    if len(test) == 0:
+@dataclass(frozen=True)
+class Judge:
+    """What models are scored by, and on which data."""
+
+    shell: Any
+    """The estimator that predicts once it has coefficients."""
+
+    scorer: Any
+    own: bool
+    """Whether the scorer is ours."""
+
+    X: Any
+    y: Any
+    weights: Vector
+
+    def scores(
+        self, test: Index, models: Sequence[Sequence[Any]], options: dict[str, Any]
+    ) -> Vector:
+        """Those on test rows, by ridges and along the grid; NaN where there is none."""
+        points, shell, given = len(options["ks"] or options["l0s"]), copy(self.shell), {}
+        scores, test = np.full((len(models), points), np.nan), test[self.weights[test] > 0]
+        if len(test) == 0:
+            return scores
+        if np.any(self.weights != 1.0) and takes_weights(self.scorer):
+            given["sample_weight"] = self.weights[test]
+        taken = some_rows if stays(self.X) else _safe_indexing
+        X_test, y_test = taken(self.X, test), _safe_indexing(self.y, test)
+        if self.own and isinstance(X_test, np.ndarray):
+            # These rows are checked: to check them for each model takes longer than to predict.
+            shell._linear = lambda rows: rows @ shell.coef_.T + shell.intercept_
+        with config_context(array_api_dispatch=False):  # y is NumPy's
+            for row, some in zip(scores, models, strict=True):
+                for i, one in enumerate(some):
+                    shell._take(one)
+                    row[i] = self.scorer(shell, X_test, y_test, **given)
         return scores
-    given = {}
-    if np.any(weights != 1.0) and takes_weights(scorer):
-        given["sample_weight"] = weights[test]
-    taken = some_rows if stays(X) else _safe_indexing
-    X_test, y_test = taken(X, test), _safe_indexing(y, test)
-    if own and isinstance(X_test, np.ndarray):
-        # These rows are checked: to check them again for each model takes longer than to predict.
-        shell._linear = lambda rows: rows @ shell.coef_.T + shell.intercept_
-    with config_context(array_api_dispatch=False):  # y is NumPy's
-        for row, some in zip(scores, models, strict=True):
-            for i, one in enumerate(some):
-                shell._take(one)
-                row[i] = scorer(shell, X_test, y_test, **given)
-    return scores
 
 
 def takes_weights(scorer: Any) -> bool:
