@@ -70,3 +70,27 @@ def test_logistic_columns_far_from_zero(form: dict[str, Any]) -> None:
     assert far.value == pytest.approx(near.value, abs=1e-8)
     np.testing.assert_array_equal(far.w != 0, near.w != 0)
     assert far.value <= sb.solve(X + 1e6, classes, **options).upper + 1e-8
+
+
+@pytest.mark.parametrize("form", [{"ridge": 1e-8}, {"ball": 0.1}, {"ridge": 1e-3}])
+@pytest.mark.parametrize("loss", ["huber", "squared_hinge"])
+def test_losses_without_curvature_end_at_their_minimum(form: dict[str, float], loss: str) -> None:
+    """Far from the core of Huber's loss there is none: full steps lead nowhere."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(8, 4)), 1)
+        y, options = 10.0 ** rng.uniform(0, 4) * rng.normal(size=8), {"fit_intercept": True}
+        if loss == "squared_hinge":
+            y = np.where(np.arange(8) % 2, 1.0, -1.0)
+        scale = sb.losses.Huber(delta=10.0 ** rng.uniform(-2, 0)) if loss == "huber" else loss
+        program = Program(X, y, k=4, loss=scale, always=[0, 1, 2, 3], **options, **form)
+        found, best = sb.solve(program, exact=False), brute_force(program).value
+        assert found.lower <= best <= found.upper + 1e-13 * abs(program.null)
+
+
+def test_what_was_no_minimum() -> None:
+    X = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+    y = np.array([-14363.47105724, 13508.62703596, -131.00544192, -241.8942095])
+    given: dict[str, Any] = {"ridge": 2.85e-9, "loss": "huber", "fit_intercept": True}
+    program = Program(X, y, k=3, always=[0, 1, 2], **given)
+    assert brute_force(program).value == pytest.approx(1.6562950485, rel=1e-9)

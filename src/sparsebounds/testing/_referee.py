@@ -30,6 +30,11 @@ MOST_FEATURES = 20
 """Exhaustive search beyond a million supports is refused."""
 
 _CACHE: dict[tuple[object, ...], dict[tuple[int, ...], tuple[Vector, float]]] = {}
+
+STEPS, LEAST, SHORT = 5000, 1e-10, 0.3
+"""Steps at most; the least share of the upper bound of the curvature; and the length of a step
+after which that share grows."""
+
 _CACHE_SIZE = 64
 
 
@@ -218,28 +223,32 @@ def _newton(program: Program, columns: Vector, ridges: Vector, start: Vector) ->
             result = F.value(design @ x) + 0.5 * float(np.sum(weight * x * x))
         return math.inf if math.isnan(result) else result
 
-    x, current, majorize = start, value(start), False
-    for _ in range(500):
+    x, current, damping = start, value(start), 0.0
+    for _ in range(STEPS):
         z = design @ x
         gradient = design.T @ F.gradient(z) + weight * x
-        # Where a loss has no curvature (Huber, hinge) its upper bound stands in.
-        bend = shares if majorize else F.curvature(z)
+        # Where a loss has no curvature (Huber, hinge) a share of its upper bound stands in.
+        bend = F.curvature(z) + damping * shares
         hessian = design.T @ (bend[:, None] * design) + np.diag(weight)
         unit = 1.0 / np.sqrt(np.maximum(np.diag(hessian), floor))
         scaled = unit[:, None] * hessian * unit + 1e-14 * np.eye(len(x))
         step = -unit * np.linalg.solve(scaled, unit * gradient)
         slope = float(gradient @ step)
         # Half of it is what a step can gain: no line search finds less than rounding.
-        if -slope <= 1e-16 * abs(current):
+        if -slope <= 1e-16 * abs(current) and not damping:
             return x + step if value(x + step) <= current else x
         length, reached = 1.0, value(x + step)
         while length > 1e-12 and not reached < current + 1e-4 * length * slope:
             length *= 0.5
             reached = value(x + length * step)
         if length <= 1e-12:
-            if majorize:
+            if damping >= 1.0:
                 return x
-            majorize = True
+            damping = max(10.0 * damping, LEAST)
             continue
-        x, current, majorize = x + length * step, reached, False
-    return x
+        x, current = x + length * step, reached
+        if length < SHORT:
+            damping = min(max(10.0 * damping, LEAST), 1.0)
+        elif length == 1.0:
+            damping = 0.1 * damping if damping > LEAST else 0.0
+    raise RuntimeError(f"the referee finds no minimum in {STEPS} steps: please report it.")
