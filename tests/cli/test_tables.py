@@ -272,9 +272,8 @@ def test_twins_on_the_command_line(invoke: Invoke, numbers: Path, tmp_path: Path
     assert again["nonzeros"] == 2
     assert "years" not in json.loads(model.read_text())["features"]
     frame.with_columns(years=pl.col("age")).write_csv(data)
-    result = invoke("solve", data, *options, "--always", "years")
-    assert result.exit_code == 2
-    assert "--always 'years' was left out, as another column says the same" in result.stderr
+    # Who asks for one of them by name has it.
+    assert "years" in answer(invoke("solve", data, *options, "--always", "years"))["features"]
     points = answer(invoke("path", data, "--target", "score", "--ks", "1", "--json"))
     assert points["notes"] == sentences[:1]
 
@@ -298,3 +297,26 @@ def test_a_target_with_cells_that_are_no_numbers(refused: Refused, tmp_path: Pat
         "The target 'sev' must hold numbers, but has '<0.5' in 4 rows: write numbers there, or "
         "nothing, and pass --drop-missing."
     )
+
+
+def test_options_that_tell_twins_apart_keep_them(invoke: Invoke, tmp_path: Path) -> None:
+    """The model is the best of the user's table, whatever was asked of it."""
+    rng = np.random.default_rng(1)
+    x, z = rng.normal(size=(2, 200))
+    noise = 0.1 * rng.normal(size=200)
+    data, model = tmp_path / "t.csv", tmp_path / "m.csv"
+    columns = {"x": x, "mirror": -x, "large": 1000 * x, "above": x + 5, "z": z, "b_x": x}
+    for target, wanted, options in (
+        (-x, "mirror", ["--nonnegative"]),
+        (x, "large", ["--no-standardize"]),
+        (5 + x, "above", ["--no-intercept"]),
+        (x + z, "b_x", ["--group", "a=x,mirror", "--group", "b=b_x,z"]),
+        (x, "mirror", ["--never", "x"]),
+    ):
+        pl.DataFrame(columns | {"y": target + noise}).write_csv(data)
+        asked = ("solve", data, "--target", "y", "-k", 1, "--ridge", 0.1, "--json", *options)
+        found, kept = answer(invoke(*asked)), answer(invoke(*asked, "--keep-twins"))
+        assert found["upper"] == pytest.approx(kept["upper"], rel=1e-9)
+        assert wanted in found["features"]
+    model.write_text("feature,coef\nmirror,1\n")
+    assert invoke("certify", model, data, "--target", "y", "-k", 1).exit_code == 0

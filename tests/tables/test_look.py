@@ -14,7 +14,7 @@ from sparsebounds.tables import Choice, Reading, read_table
 from sparsebounds.tables.look import Look
 from sparsebounds.tables.recipe import Column
 from sparsebounds.tables.sketch import Sketch, Target
-from sparsebounds.tables.twins import ALIKE, COPY, Twins
+from sparsebounds.tables.twins import ALIKE, COPY, USUAL, Likeness, Twins
 
 N = 120
 
@@ -70,8 +70,9 @@ def test_twins_are_named_and_one_of_them_stays(read: Any, columns: dict[str, Any
     (note,) = reading.notes
     r = np.corrcoef(reading.train.X[:, 1], columns["about"][reading.train.numbers - 1])[0, 1]
     assert note == (
-        "Left out, as others say the same: 'years' (equals 'age'), 'born' (the mirror image of "
-        f"'age'), 'months' ('age' in other units), 'about' (nearly 'dose', correlation {r:.8f}), "
+        "Left out, as others say the same in the 96 rows to learn from: 'years' (equals 'age'), "
+        "'born' (the mirror image of 'age'), 'months' ('age' in other units), "
+        f"'about' (nearly 'dose', correlation {r:.8f}), "
         "'city' (the values of 'town' under other names), 'in_kiel' (equals 'town=Kiel'). "
         "--keep-twins keeps them."
     )
@@ -116,6 +117,44 @@ def _written(read: Any, columns: dict[str, Any]) -> Path:
     return read(columns, keep_twins=True).path
 
 
+DIFFERENCES = {"shift": lambda x: x + 5.0, "scale": lambda x: 1000.0 * x, "sign": lambda x: -x}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_twins_differ_in_no_more_than_is_allowed(tmp_path: Path, name: str) -> None:
+    """Without an intercept a shift tells columns apart, and so on; equal ones are twins anyway."""
+    x = np.random.default_rng(1).normal(size=50)
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"x": x, "other": DIFFERENCES[name](x), "again": x, "y": x**2}).write_csv(path)
+    for allowed in (True, False):
+        reading = read_table(path, Choice(target="y"), Likeness(**{name: allowed}))
+        assert reading.left_out == (("other", "again") if allowed else ("again",))
+
+
+def test_a_cell_in_common_makes_no_twins(read: Any, columns: dict[str, Any]) -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(2, N))
+    first[7] = second[7] = 99999.0
+    reading = read(columns | {"first": first, "second": second, "third": 2.0 * second})
+    assert reading.left_out == ("third",)
+    rare = (np.arange(N) == 7).astype(float)
+    assert read(columns | {"rare": rare, "same": 3.0 * rare}).left_out == ("same",)
+
+
+def test_text_is_left_out_for_one_other_column_alone(read: Any, columns: dict[str, Any]) -> None:
+    """Its values are chosen together: columns that are chosen one by one are no twin of it."""
+    town = columns["town"]
+    single = {f"in_{name}": (town == name).astype(int) for name in np.unique(town)}
+    assert read(single | columns).left_out == tuple(single)
+    assert read(columns | single).left_out == tuple(single)
+
+
+def test_rows_are_named_where_some_are_held_out(read: Any, columns: dict[str, Any]) -> None:
+    columns["years"] = columns["age"]
+    (note,) = read(columns, test=0.25).notes
+    assert "says the same in the 90 rows to learn from: 'years'" in note
+
+
 def test_twins_are_those_of_the_correlation_matrix() -> None:
     """Copies and near copies of every kind, against the whole matrix of correlations."""
     rng = np.random.default_rng(5)
@@ -127,7 +166,7 @@ def test_twins_are_those_of_the_correlation_matrix() -> None:
             scale = rng.choice([-2.0, 0.5]) * 10.0 ** rng.integers(-2, 3)
             X[:, j] = scale * (base / base.std() + 10.0 ** rng.uniform(-6, -0.5) * noise)
         X[:, 7] = 3.0
-        found = Twins.of(Sketch.of(X, Target.of(X[:, 0])))
+        found = Twins.of(Sketch.of(X, Target.of(X[:, 0])), USUAL)
         free = np.arange(m) != 7
         r = np.zeros((m, m))
         r[np.ix_(free, free)] = np.abs(np.corrcoef(X[:, free], rowvar=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,7 @@ from sparsebounds.losses import NONCONVEX, REGISTRY
 from sparsebounds.tables import (
     IMPUTATIONS,
     Choice,
+    Likeness,
     Reading,
     TableGroups,
     check_column,
@@ -112,14 +113,27 @@ class TableOptions:
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
     seed: int | None = _table(help="Seed of --test. Default 0.")
 
-    def read(self, path: Path, base: Choice | None = None, *, quiet: bool = False) -> Reading:
-        """The file as the options say, on top of what a file remembers, and its notes told."""
+    def read(
+        self,
+        path: Path,
+        base: Choice | None = None,
+        *,
+        likeness: Likeness | None,
+        quiet: bool = False,
+    ) -> Reading:
+        """The file as the options say, on top of what a file remembers, and its notes told.
+
+        Twins that differ in no more than `likeness` allows are left out; None: all columns stay.
+        """
         given = asdict(self)
         for name in ("features", "exclude", "categorical"):
             given[name] = tuple(given[name]) if given[name] else None
         choice = (base or Choice()).changed(**given)
         with spinner(f"Reading {path.name}"):
-            reading = read_table(path, choice)
+            if likeness is None:
+                reading = read_table(path, replace(choice, keep_twins=True))
+            else:
+                reading = read_table(path, choice, likeness)
         for note in () if quiet or base is not None else reading.notes:
             tell(note)
         return reading
@@ -223,6 +237,14 @@ class ProblemOptions:
         help="Choose the values of an encoded column one by one. Default: they are a group.",
     )
 
+    @property
+    def likeness(self) -> Likeness | None:
+        """What columns may differ in and say the same; None where they are asked for by name."""
+        if self.group or self.group_by or self.always or self.never:
+            return None
+        shift, scale = self.fit_intercept is not False, self.standardize is not False
+        return Likeness(shift, scale, sign=not self.nonnegative)
+
     def check(self) -> None:
         """InputError for a loss, a scale or a ridge that is none."""
         if self.loss is not None and self.loss not in LOSSES:
@@ -275,7 +297,6 @@ def _listed(
     if not values:
         return None
     rows, whole = reading.train, placed(reading.train, groups)
-    reading.refuse_left_out(option, values)
     found = dict[str | int, None]()
     for part in split_names(values, (*rows.labels, *rows.sources, *whole)):
         places = rows.places(part) or whole.get(part, [])

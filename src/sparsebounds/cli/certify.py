@@ -58,7 +58,7 @@ def certify(
         loaded = load_model(model, table.positive)
         problem.check()
         # The names of arrays are their own.
-        reading = table.read(data, None if is_archive(data) else loaded.choice)
+        reading = table.read(data, None if is_archive(data) else loaded.choice, likeness=None)
         parameters = problem.parameters(reading, size, loaded.parameters)
         program = parameters.program(reading.train)
         coef, b = loaded.placed(program)

@@ -66,7 +66,7 @@ def near(
         if report is not None:
             require_report()
         problem.check()
-        reading = table.read(data)
+        reading = table.read(data, likeness=problem.likeness)
         program = problem.parameters(reading, size).program(reading.train)
         with spinner("Listing") as callback:
             found = near_optimal(

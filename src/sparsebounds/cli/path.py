@@ -95,7 +95,7 @@ def path(
                 raise InputError(f"--plot {plot}: the name must end in .png, .pdf or .svg.")
         if report_file is not None:
             require_report()
-        reading = table.read(data)
+        reading = table.read(data, likeness=problem.likeness)
         program = problem.parameters(reading).program(reading.train)
         if ks is None and l0s is None:
             grid = {"ks": [k for k in grid["ks"] if k <= program.units]}

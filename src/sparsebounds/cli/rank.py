@@ -47,7 +47,7 @@ def rank(
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
         wanted = None if ranks is None else sizes("--ranks", ranks)
-        reading = table.read(data)
+        reading = table.read(data, likeness=problem.likeness)
         program = problem.parameters(reading, size).program(reading.train)
         wanted = chosen_ranks(program, wanted, min(program.n, program.m))
         with bar("Ranks", len(wanted)) as advance:

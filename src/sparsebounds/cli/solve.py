@@ -73,7 +73,7 @@ def solve(
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
         folds.check(size)
-        reading = table.read(data)
+        reading = table.read(data, likeness=problem.likeness)
         parameters = problem.parameters(reading, size)
         labels = _labels(reading, parameters)
         proofs = [certificate]

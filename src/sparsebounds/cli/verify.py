@@ -13,7 +13,7 @@ from sparsebounds.cli import _options as options
 from sparsebounds.cli._groups import grouped
 from sparsebounds.cli._options import TableOptions
 from sparsebounds.cli._output import OK, REFUSED, console, print_json, sentences, tell
-from sparsebounds.tables import Choice, Rows, is_archive
+from sparsebounds.tables import USUAL, Choice, Rows, is_archive
 
 
 @grouped
@@ -34,10 +34,10 @@ def verify(
     """
     with sentences():
         loaded = Certificate.load(certificate)
-        reading = table.read(data, _stated(loaded, data), quiet=True)
+        reading = table.read(data, _stated(loaded, data), likeness=USUAL, quiet=True)
         verdict = _verdict(loaded, reading.train)
         if reading.left_out and not verdict.ok:  # it may be older than the choice to leave them out
-            older = _verdict(loaded, table.read(data, Choice(keep_twins=True)).train)
+            older = _verdict(loaded, table.read(data, likeness=None).train)
             verdict = older if older.ok else verdict
     if as_json:
         names = ("ok", "lower", "upper", "message")

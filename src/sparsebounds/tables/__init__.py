@@ -16,12 +16,15 @@ from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.response import MOST_CLASSES, check_response, labels_of
 from sparsebounds.tables.suggestions import did_you_mean, listing
 from sparsebounds.tables.table import Reading, Rows, read_table
+from sparsebounds.tables.twins import USUAL, Likeness
 
 __all__ = [
     "IMPUTATIONS",
     "MOST_CLASSES",
+    "USUAL",
     "Choice",
     "Column",
+    "Likeness",
     "Reading",
     "Recipe",
     "Rows",

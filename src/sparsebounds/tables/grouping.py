@@ -33,7 +33,6 @@ def grouped_columns(
                 f"--group {value!r} must be a name and columns, such as --group labs=crp,wbc."
             )
         option = f"--group {name}"
-        reading.refuse_left_out(option, [columns])
         members = matching(option, [columns], known, reading.path)
         if name in known and name not in members:
             raise InputError(

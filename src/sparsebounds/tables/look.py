@@ -1,7 +1,7 @@
 """Look: what a table's columns show before any model is fitted to them, in a sentence each.
 
 twins       columns that say the same as another: all but one of them are left out. A column of text
-            is left out where each of its values has a twin in another column.
+            is left out where all of its values have twins in one other column.
 alike       columns with a correlation of 0.999 or more, which stay
 constant    columns with one value
 leaks       columns that all but determine the target, which may not be known before it is: numbers
@@ -24,7 +24,7 @@ from sparsebounds._support.array import Index
 from sparsebounds.tables.recipe import Column
 from sparsebounds.tables.sketch import Sketch, Target
 from sparsebounds.tables.suggestions import listing
-from sparsebounds.tables.twins import Twins
+from sparsebounds.tables.twins import USUAL, Likeness, Twins
 
 FEWEST = 10
 """Rows below which columns are alike by chance."""
@@ -54,6 +54,12 @@ class Look:
     keep: bool
     """Whether twins stay."""
 
+    likeness: Likeness = USUAL
+    """What twins may differ in."""
+
+    rows: str = ""
+    """Which rows of the table these are, in words, where they are not all."""
+
     @cached_property
     def labels(self) -> list[str]:
         """The names of the columns of X."""
@@ -74,7 +80,7 @@ class Look:
 
     @cached_property
     def twins(self) -> Twins:
-        return Twins.of(self.sketch)
+        return Twins.of(self.sketch, self.likeness)
 
     @cached_property
     def like(self) -> dict[int, int]:
@@ -97,7 +103,7 @@ class Look:
         staying = {leader: {owner[j] for j in some} for leader, some in places.items()}
         for own in reversed(range(len(self.columns))):
             leaders = {first[j] for j in own_places[own]}
-            if all(len(staying[leader]) > 1 for leader in leaders):
+            if set.intersection(*(staying[leader] for leader in leaders)) - {own}:
                 spare[own] = first[own_places[own][0]]
                 for leader in leaders:
                     staying[leader].discard(own)
@@ -132,7 +138,8 @@ class Look:
         else:
             many = len(self.like) != 1
             yield (
-                f"Left out, as {'others say' if many else 'another column says'} the same: "
+                f"Left out, as {'others say' if many else 'another column says'} the same"
+                f"{self.rows}: "
                 f"{named}. --keep-twins keeps {'them' if many else 'it'}."
             )
 
@@ -157,7 +164,9 @@ class Look:
                 f"{self.labels[i]!r} and {self.labels[j]!r} (correlation {_below_one(r)})"
                 for i, j, r in sorted(stay, key=lambda pair: -abs(pair[2]))
             )
-            yield f"Nearly the same, so that a model may take either: {listing(named, 4)}."
+            usual = self.likeness == USUAL
+            how = "so that a model may take either" if usual else "up to shift, scale and sign"
+            yield f"Nearly the same, {how}: {listing(named, 4)}."
 
     def _constant(self) -> Iterator[str]:
         sketch = self.sketch

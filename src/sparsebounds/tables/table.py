@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ from sparsebounds._support.array import Index, Mask
 from sparsebounds._support.errors import InputError
 from sparsebounds.data import Coded
 from sparsebounds.tables import _polars as pl
-from sparsebounds.tables.choice import Choice, chosen_features, split_names
+from sparsebounds.tables.choice import Choice, chosen_features
 from sparsebounds.tables.files import check_file, is_archive, load_arrays, read_frame
 from sparsebounds.tables.kinds import as_numbers, encoded_numbers
 from sparsebounds.tables.learn import learn
@@ -29,6 +28,7 @@ from sparsebounds.tables.missing import (
 )
 from sparsebounds.tables.recipe import Column, Recipe
 from sparsebounds.tables.response import as_response, balanced, held_out, label_named, labels_of
+from sparsebounds.tables.twins import USUAL, Likeness
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,6 @@ class Reading:
         choice = replace(self.choice, positive=str(label))
         return replace(self, choice=choice, train=replace(self.train, positive=label))
 
-    def refuse_left_out(self, option: str, values: Iterable[str]) -> None:
-        """InputError where an option names a column that was left out."""
-        for part in split_names(values, (*self.train.labels, *self.left_out)):
-            if part in self.left_out:
-                raise InputError(
-                    f"{option} {part!r} was left out, as another column says the same: name that "
-                    "one, or pass --keep-twins."
-                )
-
     def remembered(self) -> Choice | None:
         """The choice for other tables: they may lack columns that no model needs; None for arrays.
 
@@ -171,8 +162,8 @@ class Reading:
         return replace(self.choice, **named)
 
 
-def read_table(path: Path, choice: Choice) -> Reading:
-    """Read, choose, encode and split.
+def read_table(path: Path, choice: Choice, likeness: Likeness = USUAL) -> Reading:
+    """Read, choose, encode and split. Twins differ in no more than `likeness` allows.
 
     A .npz file holds arrays X and y (or one named by the target) and perhaps feature_names; every
     other kind is a table with named columns (in a .npy file, numbered ones).
@@ -210,7 +201,9 @@ def read_table(path: Path, choice: Choice) -> Reading:
     notes += encoded_numbers(frame, (c.name for c in recipe.columns if c.categories is not None))
     notes += filled_in(recipe, gaps)
     rows = _table(train, choice, recipe, path)
-    look = Look(rows.X, rows.y, recipe.columns, rows.target, keep=choice.keep_twins)
+    some = "" if parts is None else f" in the {train.height} rows to learn from"
+    told = rows.X, rows.y, recipe.columns, rows.target, choice.keep_twins, likeness, some
+    look = Look(*told)
     notes += look.sentences
     if look.left_out:
         recipe = recipe.without(look.left_out)

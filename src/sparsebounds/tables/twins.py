@@ -1,7 +1,8 @@
 """Twins: columns of X that say the same, up to shift, scale, sign and the last digits.
 
-A model with an intercept gains nothing by the second of two such columns, but shares its
-coefficient between them, and a bound cannot tell them apart.
+A model gains nothing by the second of two such columns, but shares its coefficient between them,
+and a bound cannot tell them apart. That is so with an intercept, standardized columns, and
+coefficients of either sign; other problems ask for more likeness.
 """
 
 from __future__ import annotations
@@ -22,8 +23,53 @@ ALIKE = 1e-3
 MANY = 20_000
 """Columns beyond which only copies are looked for."""
 
+TOP = 20
+"""Columns are alike without one row in so many, too, those where they are farthest from their mean:
+one cell that two columns share does not make them say the same."""
+
+OFF = 2e-3
+"""What means and lengths of copies may differ by, in standard deviations and relatively."""
+
 REACH = 36.0
 """A chi^2 of `DIMENSIONS` degrees of freedom that one pair in ten thousand exceeds."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What columns may differ in and say the same to a problem."""
+
+    shift: bool = True
+    scale: bool = True
+    sign: bool = True
+
+    def copies(self, sketch: Sketch, column: int, others: Index) -> Index:
+        """Those of some columns that say the same as another one."""
+        if not len(others):
+            return others
+        own, beside = sketch.centred(column), sketch.centred(others)
+        r = beside.T @ own
+        size = sketch.length[others] / sketch.length[column]
+        same = 1.0 - np.abs(r) <= COPY
+        if not self.sign:
+            same &= r > 0.0
+        if not self.scale:
+            same &= np.abs(size - 1.0) <= OFF
+        if not self.shift:
+            away = sketch.mean[others] - np.sign(r) * size * sketch.mean[column]
+            same &= np.abs(away) * np.sqrt(len(own)) <= OFF * sketch.length[others]
+        most = np.argsort(-np.abs(own), kind="stable")[: max(1, len(own) // TOP)]
+        own, beside = np.delete(own, most), np.delete(beside, most, axis=0)[:, same]
+        own, beside = own - own.mean(), beside - beside.mean(axis=0)
+        inner, lengths = beside.T @ own, np.einsum("ij,ij->j", beside, beside)
+        # Where nothing but rounding is left of one, it may not be left of the other.
+        left, least = float(own @ own), 1e-20
+        still = np.abs(inner) >= (1.0 - ALIKE) * np.sqrt(lengths * left)
+        flat = np.maximum(lengths, left) <= least
+        found: Index = others[same][flat | (still & (np.minimum(lengths, left) > least))]
+        return found
+
+
+USUAL = Likeness()
 
 
 @dataclass(frozen=True)
@@ -37,7 +83,7 @@ class Twins:
     """Pairs of other columns with their correlations."""
 
     @classmethod
-    def of(cls, sketch: Sketch) -> Twins:
+    def of(cls, sketch: Sketch, likeness: Likeness) -> Twins:
         """Copies are found first; of what is left each column is compared with its nearest."""
         m = sketch.X.shape[1]
         usable = np.isfinite(sketch.length)
@@ -48,8 +94,7 @@ class Twins:
                 continue
             others = near.around(j)
             others = others[(others > j) & (first[others] == others)]
-            found = sketch.centred(others).T @ sketch.centred(j) if len(others) else np.zeros(0)
-            first[others[1.0 - np.abs(found) <= COPY]] = j
+            first[likeness.copies(sketch, j, others)] = j
         left = usable & (first == np.arange(m))
         pairs = {}
         near_pairs = _Nearest(sketch.marks, left, ALIKE).pairs() if m <= MANY else ()
