@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -156,3 +157,17 @@ def test_a_score_needs_what_the_loss_gives(refused: Callable[..., str], words: P
     assert "needs probabilities, which --loss squared_hinge" in refused("solve", words, *options)
     options = (*options[:3], "logistic", *options[4:7], "r2")
     assert "'r2' does not score classes; pass one of log_loss," in refused("solve", words, *options)
+
+
+def test_the_chosen_problem_has_its_part_of_a_time_limit(
+    invoke: Invoke, numbers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the folds took: a model without features is nobody's choice."""
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(1.1)
+        return chosen_by_folds(*given)
+
+    monkeypatch.setattr("sparsebounds.cli.solve.chosen_by_folds", slowly)
+    options = ("--target", "score", "--cv", 2, "--ks", "2,3", "--ridges", "0.1", "--json")
+    assert answer(invoke("solve", numbers, *options, "--time-limit", 1))["features"]

@@ -70,6 +70,14 @@ def test_words(seconds: float, expected: str) -> None:
     assert not replace(found, seconds=0.9 * ENOUGH, gap=2.0).hard
 
 
+def test_few_nodes_say_nothing_unless_they_took_long() -> None:
+    few = Outlook(7, 4, 1.9, 2.0, 0.5, sized=True)
+    assert few.words.startswith("It is too early to tell how long exact search takes here: 7 nodes")
+    assert not replace(few, seconds=2.0).hard
+    assert "hours or more" in replace(few, seconds=20.0).words
+    assert "hours or more" in replace(few, nodes=50).words
+
+
 def test_a_search_says_what_to_expect() -> None:
     seen: list[SearchProgress] = []
 

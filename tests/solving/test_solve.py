@@ -319,3 +319,26 @@ def test_control_c_in_a_relaxation_ends_the_work(loss: str, exact: Any) -> None:
         assert found.lower <= whole.upper
         assert program.objective(found.coef, found.intercept) <= found.upper
         assert found.certificate.verify(X, y)
+
+
+def test_what_was_not_done_is_said() -> None:
+    """A limit that cut the work short, and a search that is too large to begin unasked."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 400))
+    y = X[:, 0] + rng.normal(size=30)
+    cut = sb.solve(X, y, k=3, ridge=0.01, time_limit=1e-6)
+    assert "The time limit ended the work" in cut.message
+    assert "The time limit" not in sb.solve(X, y, k=3, ridge=0.01, time_limit=60.0).message
+
+
+def test_a_search_that_is_not_begun_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 40))
+    y = X[:, 0] + rng.normal(size=30)
+    given = {"k": 3, "ridge": 0.01}
+    monkeypatch.setattr("sparsebounds.exact.search.BEGIN", 100.0)
+    found = sb.solve(X, y, **given)
+    assert found.stats.nodes == 0
+    assert "No exact search was begun: " in found.message
+    assert "features are left to choose among" in found.message
+    assert sb.solve(X, y, exact=True, **given).status == "optimal"

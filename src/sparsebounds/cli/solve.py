@@ -24,6 +24,9 @@ from sparsebounds.report import require_report
 from sparsebounds.solving import reach_sentence, solve_program
 from sparsebounds.tables import MOST_CLASSES, Reading, labels_of
 
+LAST = 0.25
+"""The part of a time limit that is kept for the problem that folds chose."""
+
 
 @grouped
 def solve(
@@ -92,6 +95,9 @@ def solve(
                     parameters, reading, labels, folds, size, problem, time_limit, callback
                 )
             parameters = chosen.parameters
+            if time_limit is not None:
+                left = time_limit - deadline.seconds
+                deadline = Deadline.of(max(left, LAST * time_limit))
         given, runs = command_line(context), list[Run]()
         for i, one in enumerate(map(reading.against_the_rest, labels) if labels else [reading]):
             program = parameters.program(one.train)

@@ -15,5 +15,6 @@ from sparsebounds.exact.row_checkpoint import RowCheckpoint as RowCheckpoint
 from sparsebounds.exact.rows import RowSearch as RowSearch
 from sparsebounds.exact.search import EFFORT as EFFORT
 from sparsebounds.exact.search import ExactSearch, Proof, proof_of
+from sparsebounds.exact.search import TooLarge as TooLarge
 
 __all__ = ["Checkpoint", "ExactSearch", "Outlook", "Proof", "SearchProgress", "proof_of"]

@@ -26,6 +26,10 @@ ENOUGH = 1.0
 """Seconds after which a search is called hard, if it is: the first nodes say little."""
 
 
+TELLING = 50
+"""Fewer nodes say nothing, unless they took long."""
+
+
 @dataclass(frozen=True)
 class Outlook:
     """What a search has done, and what is expected of it on the same machine."""
@@ -70,10 +74,17 @@ class Outlook:
     @property
     def hard(self) -> bool:
         """Whether it is long enough under way to tell that it takes more than seconds."""
-        return self.seconds >= ENOUGH and self.total >= SECONDS
+        return not self.early and self.seconds >= ENOUGH and self.total >= SECONDS
+
+    @property
+    def early(self) -> bool:
+        """Whether it is too early to tell how long it takes."""
+        return self.open > 0 and self.nodes < TELLING and self.seconds < SECONDS
 
     @property
     def words(self) -> str:
         """What to expect, in a sentence."""
         done = f"{self.nodes} node{'s' * (self.nodes != 1)} closed {self.closed:.0%} of the gap"
+        if self.early:
+            return f"It is too early to tell how long exact search takes here: {done} at its root."
         return f"As a rule of thumb, exact search takes {self.expected} here: {done} at its root."

@@ -33,8 +33,7 @@ EFFORT = 2e9
 answers do not depend on the machine."""
 
 BEGIN = 1e9
-"""Products that exact="auto" may take to begin a search. It begins none where the relaxation itself
-did not get to its end."""
+"""Products that exact="auto" may take to begin a search."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -48,6 +47,14 @@ as it has closed of the root's gap, and this much more to begin with."""
 
 SAMPLE = 256
 """Nodes that are enough to tell how long it takes to prove one."""
+
+
+class TooLarge(TimeUp):
+    """A search that "auto" does not begin, for want of budget."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        """The features that are left to it."""
 
 
 @dataclass(frozen=True)
@@ -100,18 +107,20 @@ class ExactSearch:
         deadline: Deadline = NEVER,
         exact: Exact = True,
     ) -> None:
-        """TimeUp where there is no time for a first node, or with "auto" no budget for one."""
+        """TimeUp where there is no time for a first node; TooLarge where "auto" begins none."""
         self.program, self.deadline = program, deadline
         self._tried = 0
         """Nodes whose proof has been timed."""
 
         if saved is None:
-            if exact is not True and not self._small(relaxed, 0):
+            if exact is not True and relaxed.status != "optimal":
                 raise TimeUp
+            if exact is not True and not self._small(0):
+                raise TooLarge(program.m)
             kept = features_left(program, relaxed.point, model.value)
             require_time(program, len(kept), deadline)
-            if exact is not True and not self._small(relaxed, len(kept)):
-                raise TimeUp
+            if exact is not True and not self._small(len(kept)):
+                raise TooLarge(len(kept))
             fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
         else:
@@ -180,11 +189,10 @@ class ExactSearch:
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
 
-    def _small(self, relaxed: Relaxation, count: int) -> bool:
+    def _small(self, count: int) -> bool:
         """Whether a search on so many features is one that "auto" begins."""
-        program, products = self.program, float(self.program.n) * count**2
-        small = program.matrix.entries <= LARGE and products <= BEGIN
-        return small and relaxed.status == "optimal"
+        products = float(self.program.n) * count**2
+        return self.program.matrix.entries <= LARGE and products <= BEGIN
 
     def spent(self, budget: float) -> bool:
         """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.

@@ -41,6 +41,7 @@ from sparsebounds.exact import (
     ExactSearch,
     Proof,
     SearchProgress,
+    TooLarge,
     proof_of,
 )
 from sparsebounds.fitting import Model, best
@@ -199,14 +200,15 @@ def solve_program(
         # Short of its own tolerance the relaxation is still a bound: the gap below says it all.
         workspace = Workspace(program)
         relaxing = partial(relaxation_of, program, callback=callback, workspace=workspace)
-        relaxed = relaxing(accuracy, time_limit=deadline.part(RELAX))
+        until = deadline.part(RELAX)
+        relaxed = relaxing(accuracy, time_limit=until)
         # A model that fits well may need more digits: its gap is relative to a small objective.
         steps, size = 0, program.size(relaxed.value)
         if relaxed.value - relaxed.lower > 0.01 * tol * size and not relaxed.interrupted:
             digits = size / max(abs(relaxed.value), abs(program.null), 1e-300)
             steps = relaxed.stats.newton_steps
             finer = max(accuracy * digits, 1e-13)
-            relaxed = relaxing(finer, start=relaxed, time_limit=deadline.part(RELAX))
+            relaxed = relaxing(finer, start=relaxed, time_limit=until)
         models = Search(program, relaxed, known, deadline, Pool(program, workspace))
         goal = relaxed.lower + CLOSED * tol * program.size(relaxed.lower)
         # An exact search comes back for more models when it turns out to be a long one.
@@ -242,8 +244,13 @@ def solve_program(
                     (lambda: models.run(goal)) if to_the_end else None,
                     halfway.late,
                 )
+            except TooLarge as large:
+                unfinished = (
+                    f" No exact search was begun: {counted(large.count, 'feature')} are left to "
+                    "choose among, more than are searched unless that is asked for."
+                )
             except TimeUp:
-                unfinished = " There was no time for the search." * (deadline.cut or to_the_end)
+                unfinished = " There was no time for the search." * to_the_end
         if proof is None and saved is not None and wide:
             proof = proof_of(program, saved, model)
         if proof is not None:
@@ -266,8 +273,11 @@ def solve_program(
             for tree, lower in trees:
                 if tree is not None and lower >= certificate.lower:
                     certificate = with_tree(program, model, tree, lower)
-        if wide and not unfinished and models.interrupted:
-            unfinished = " The search was interrupted: a longer one may find a better model."
+        if wide and not unfinished:
+            if models.interrupted:
+                unfinished = " The search was interrupted: a longer one may find a better model."
+            elif until.cut or deadline.cut:
+                unfinished = " The time limit ended the work: more time may find a better model."
         screened = screen_at(program, relaxed.point, model.value)
     stats = SolutionStats(
         full_passes=program.matrix.passes - first_pass,
