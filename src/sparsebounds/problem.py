@@ -18,6 +18,7 @@ import numpy as np
 
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Index, Mask, Vector, read_only
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.errors import InputError, InputTypeError
 from sparsebounds._support.level import level_of
 from sparsebounds._support.threads import one_thread
@@ -313,23 +314,20 @@ class Problem:
 
     def describe(self, shape: tuple[int, int], sparsity: str | None = None) -> str:
         """The problem in one clause; `sparsity` says for many k or l0 what one would say."""
-        if sparsity is None:
-            what = self.unit
-            sparsity = (
-                f"at most {self.k} {what}{'' if self.k == 1 else 's'}"
-                if self.k is not None
-                else f"a price l0={_number(self.l0)} per {what}"
-            )
+        if sparsity is None and self.k is not None:
+            sparsity = f"at most {counted(self.k, self.unit)}"
+        elif sparsity is None:
+            sparsity = f"a price l0={_number(self.l0)} per {self.unit}"
         size = f"ridge={_number(self.ridge)}" if self.ball is None else f"|w|^2 <= {self.ball:g}"
         extras = [
-            *[f"{len(self.partition.heads)} groups of features" for _ in self.groups[:1]],
+            *[f"{counted(len(self.partition.heads), 'group')} of features"][: len(self.groups)],
             *["an intercept"] * self.fit_intercept,
             *["standardized columns"] * (self.standardize is not None),
             *["nonnegative coefficients"] * (len(self.positive) > 0),
         ]
         for count, place in ((len(self.always), "always in"), (len(self.never), "never in")):
             if count:
-                extras.append(f"{count} feature{'s' * (count != 1)} {place}")
+                extras.append(f"{counted(count, 'feature')} {place}")
         tail = "".join(f", {extra}" for extra in extras)
         own = ", ".join(f"{name}={value:g}" for name, value in self.loss_parameters.items())
         loss = f"{self.loss} loss{f' ({own})' * bool(own)}"

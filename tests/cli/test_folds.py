@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,7 @@ def test_the_chosen_problem_has_its_part_of_a_time_limit(
         time.sleep(1.1)
         return chosen_by_folds(*given)
 
-    monkeypatch.setattr("sparsebounds.cli.solve.chosen_by_folds", slowly)
+    command = import_module("sparsebounds.cli.solve")  # the package has a function of that name
+    monkeypatch.setattr(command, "chosen_by_folds", slowly)
     options = ("--target", "score", "--cv", 2, "--ks", "2,3", "--ridges", "0.1", "--json")
     assert answer(invoke("solve", numbers, *options, "--time-limit", 1))["features"]

@@ -106,7 +106,7 @@ def test_a_report_without_restating_the_problem(table: Any, tmp_path: Path) -> N
     model.solution_.report(file)
     assert "40 training rows" in file.read_text(encoding="utf-8")
     sb.SparseSelector(k=2).fit(X, y).report(file)
-    with pytest.raises(InputError, match="does not hold its data any more"):
+    with pytest.raises(InputError, match="which a pickled model does not hold"):
         pickle.loads(pickle.dumps(model)).report(file)
 
 

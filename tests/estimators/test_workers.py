@@ -132,7 +132,7 @@ def test_who_counts_as_a_worker() -> None:
         assert Workers(2).count == Workers(None).count == 1
     nested = joblib.Parallel(n_jobs=2)(joblib.delayed(count_inside)() for _ in range(2))
     assert nested == [1, 1]
-    with pytest.raises(ValueError, match="n_jobs == 0"):
+    with pytest.raises(ValueError, match="n_jobs=0 must be a whole number but 0"):
         sb.SparseRegressorCV(range(3), n_jobs=0).fit(X, Y)
 
 

@@ -50,7 +50,6 @@ def test_features(options: dict[str, Any], expected: list[str]) -> None:
         ({"exclude": ("age,lab_*,w,o", "a, b")}, "has no column left for the features."),
         ({"features": ("age",), "categorical": ("w",)}, "--categorical 'w' is not among the feat"),
         ({"impute": "medain"}, "must be median or mean. Did you mean 'median'?"),
-        ({"impute": "mean", "drop_missing": True}, "Both --drop-missing and --impute were given"),
         ({"test": 1.5}, "--test 1.5 must be between 0 and 1"),
         ({"seed": -1}, "--seed -1 must be 0 or more"),
         ({"seed": 2**32}, "and less than 2^32."),
@@ -162,3 +161,18 @@ def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
     pl.DataFrame({n: whole[n] for n in ("*", "^.*$")}).write_parquet(tmp_path / "x.parquet")
     matrix = sb.open_matrix(tmp_path / "x.parquet")
     assert np.array_equal(matrix.columns(np.array([1, 0])), [[4.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
+
+
+def test_rows_without_a_target_are_left_out_and_gaps_filled(tmp_path: Path) -> None:
+    """Each of the two alone says what the other is for; both together do it."""
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"a": [1.0, None, 3.0, 4.0], "y": [1.0, 2.0, None, 4.0]}).write_csv(path)
+    with pytest.raises(InputError, match="add --drop-missing, which then leaves out these rows"):
+        read_table(path, Choice(target="y", impute="median"))
+    reading = read_table(path, Choice(target="y", impute="median", drop_missing=True))
+    assert reading.train.y.tolist() == [1.0, 2.0, 4.0]
+    assert reading.train.X[:, 0].tolist() == [1.0, 2.5, 4.0]
+    assert reading.notes == (
+        "1 row with missing values left out: 'y' (1).",
+        "Empty cells filled in: 'a' (1, with 2.5).",
+    )

@@ -164,6 +164,11 @@ class LinearEstimator(BaseEstimator):
                 known = ", ".join(map(repr, labels))
                 raise InputError(f"label={label!r} must be the class to report on, of {known}.")
             at = labels.index(label)
+        if found[at].program is None:
+            raise InputError(
+                "A report needs the data, which a pickled model does not hold: fit the model again,"
+                " or write the report before it is pickled."
+            )
         found[at].report(file, X, y, sample_weight=sample_weight, **self._evidence(at))
 
     def _labels(self) -> list[Any]:

@@ -70,7 +70,9 @@ def check_scores(scores: Vector) -> None:
     count = scores.shape[0] * scores.shape[1]
     if missing == count:
         raise InputError(
-            "No candidate has a score on every fold; pass a longer time_limit, or fewer folds."
+            "No candidate has a score on every fold: R^2 needs two rows that differ in each of "
+            "them, so pass fewer folds or another scoring, such as 'neg_mean_squared_error'; or "
+            "the time_limit of a path was reached, so pass a longer one."
         )
     if missing:
         warnings.warn(

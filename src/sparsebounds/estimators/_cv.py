@@ -104,6 +104,10 @@ class SparseCV(LinearEstimator):
             The estimator, fitted.
         """
         loss = self._chosen_loss()
+        check.check_time_limit(self.time_limit)
+        check.check_exact(self.exact)
+        if self.n_jobs is not None and not (check.is_whole(self.n_jobs) and self.n_jobs):
+            raise InputError(f"n_jobs={self.n_jobs!r} must be a whole number but 0, or None.")
         X, y = self._checked(X, y)
         self._find_groups(X)
         weights = check.all_sample_weights(sample_weight, X.shape[0])
@@ -232,6 +236,9 @@ class SparseCV(LinearEstimator):
         rows = np.arange(len(weights))
         splits = [(rows[train], rows[test]) for train, test in folds]
         judge, given = Judge(shell, scorer, own, X, y, weights), (coded, ridges, options)
+        if not (own or stays(X)):
+            null = [(np.zeros(X.shape[1]), ruled.null_intercept)] * len(coded)
+            judge.check(splits[0][1], null, options, self.scoring)
         found: list[Vector] = []
         with suppress(Unsettled):
             if steps_with(ruled, X, options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,15 @@ def columns_named(X: Any, estimator: Any, y: Any = None) -> Iterator[None]:
     """
     try:
         yield
+    except TypeError as error:
+        words = _times(X)
+        if words is None:
+            raise
+        raise InputError(words) from error
     except ValueError as error:
-        words = _mistake(X, type(estimator).__name__) or _text_response(y)
+        words = _mistake(X, type(estimator).__name__)
+        if words is None and not estimator._two_class:
+            words = _text_response(y)
         if words is None:
             if isinstance(X, (list, tuple)):
                 as_matrix(X)  # says it of rows that differ in length
@@ -35,9 +43,11 @@ def columns_named(X: Any, estimator: Any, y: Any = None) -> Iterator[None]:
 
 def _mistake(X: Any, estimator: str) -> str | None:
     """What is wrong with the columns of X, and what to do; None where it is something else."""
-    text, gaps, infinite = {}, {}, {}
+    times, text, gaps, infinite = _times(X), {}, {}, {}
     for place, name, column in _columns(X):
         values = _numbers(column)
+        if times is not None and _is_time(column):
+            continue
         if values is None:
             text[place] = f"{name} ({_example(column)!r})"
         elif missing := int(np.count_nonzero(np.isnan(values))):
@@ -51,6 +61,8 @@ def _mistake(X: Any, estimator: str) -> str | None:
             f"make_pipeline(make_column_transformer((OneHotEncoder(), {list(text)!r}), "
             f"remainder='passthrough'), {estimator}())."
         )
+    if times is not None:
+        said.append(times)
     if gaps:
         said.append(
             f"X holds NaN in {_listed(gaps)}: fill such gaps first, for example by "
@@ -98,6 +110,24 @@ def _numbers(column: Any) -> Any:
         return np.zeros(0) if cells.dtype.kind == "c" else cells.astype(np.float64)
     except (TypeError, ValueError):
         return None
+
+
+def _times(X: Any) -> str | None:
+    """What to do about columns of dates; None where X has none."""
+    found = {place: name for place, name, column in _columns(X) if _is_time(column)}
+    if not found:
+        return None
+    return (
+        f"X holds dates or times in {_listed(found)}: make numbers of them first, such as days "
+        "since a day, or drop these columns."
+    )
+
+
+def _is_time(column: Any) -> bool:
+    """Whether the cells are dates, times or differences of them."""
+    cells = np.asarray(column)
+    first = next(iter(cells.tolist()), None) if cells.dtype.kind == "O" else None
+    return cells.dtype.kind in "Mm" or isinstance(first, (date, time, timedelta))
 
 
 def _example(column: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
 from sparsebounds._support.array import Index, Vector
+from sparsebounds._support.errors import InputError
 from sparsebounds.estimators._arrays import some_rows, stays
 
 
@@ -30,6 +31,13 @@ class Judge:
     X: Any
     y: Any
     weights: Vector
+
+    def check(self, test: Index, model: Any, options: dict[str, Any], scoring: Any) -> None:
+        """InputError where the scorer fails on a model of these test rows."""
+        try:
+            self.scores(test, [[model]], options)
+        except Exception as error:
+            raise InputError(f"scoring={scoring!r} fails on these data: {error}") from error
 
     def scores(
         self, test: Index, models: Sequence[Sequence[Any]], options: dict[str, Any]

@@ -33,6 +33,8 @@ class Choice:
     """Whether every column of text is."""
 
     drop_missing: bool = False
+    """Whether rows with gaps are left out; beside `impute`, those whose gaps it does not fill."""
+
     impute: str | None = None
     """How gaps in the features are filled: "median" or "mean"; text by its most frequent value."""
 
@@ -53,8 +55,6 @@ class Choice:
         if self.impute is not None and self.impute not in IMPUTATIONS:
             near = did_you_mean(self.impute, IMPUTATIONS)
             raise InputError(f"--impute {self.impute!r} must be median or mean.{near}")
-        if self.impute is not None and self.drop_missing:
-            raise InputError("Both --drop-missing and --impute were given; pass only one of them.")
         if self.class_weight not in (None, "balanced"):
             raise InputError(f"--class-weight {self.class_weight!r} must be balanced.")
         if self.test is not None and not 0 < self.test < 1:

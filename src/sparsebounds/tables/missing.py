@@ -50,8 +50,8 @@ def refuse_missing(frame: pl.DataFrame, path: Path, features: list[str], *, impu
     others = {name: count for name, count in counts.items() if name not in features}
     if impute and others:
         raise InputError(
-            f"{path} has empty cells in {counted(others)}, which cannot be filled in; "
-            "pass --drop-missing, or drop those rows yourself."
+            f"{path} has empty cells in {counted(others)}, which cannot be filled in; add "
+            "--drop-missing, which then leaves out these rows alone."
         )
     if counts and not impute:
         kept = frame.drop_nulls().height

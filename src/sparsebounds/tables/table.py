@@ -182,17 +182,18 @@ def read_table(path: Path, choice: Choice, likeness: Likeness = USUAL) -> Readin
             "--exclude."
         )
     refuse_infinite(frame, path)
-    numbers, gaps = np.arange(1, frame.height + 1), missing_counts(frame)
+    numbers = np.arange(1, frame.height + 1)
     if choice.drop_missing:
-        whole = frame.select(~pl.any_horizontal(pl.all().is_null())).to_series()
+        needed = frame if choice.impute is None else frame[[*choice.roles().values()]]
+        whole = needed.select(~pl.any_horizontal(pl.all().is_null())).to_series()
         frame, numbers = frame.filter(whole), numbers[whole.to_numpy()]
         if frame.height == 0:
             raise InputError(f"Every row of {path} has a missing value; exclude a column instead.")
         if dropped := whole.len() - frame.height:
             many = f"{dropped} row{'s' * (dropped != 1)}"
-            notes.append(f"{many} with missing values left out: {counted(gaps)}.")
-    else:
-        refuse_missing(frame, path, features, impute=choice.impute is not None)
+            notes.append(f"{many} with missing values left out: {counted(missing_counts(needed))}.")
+    refuse_missing(frame, path, features, impute=choice.impute is not None)
+    gaps = missing_counts(frame)
     assert choice.target is not None
     y = as_response(frame[choice.target])
     parts = None if choice.test is None else held_out(y, choice.test, choice.seed)
