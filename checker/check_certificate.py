@@ -332,8 +332,10 @@ def main(arguments):
         return 2
     try:
         code, sentence = judged(arguments[0], dict(np.load(arguments[1])))
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         code, sentence = 2, f"Cannot be read: {error}"
+        if not arguments[1].endswith(".npz"):
+            code, sentence = 2, f"{arguments[1]} must be an .npz archive with the arrays X and y."
     print(sentence)
     return code
 

@@ -125,7 +125,7 @@ def test_a_model_file_knows_its_table(
 
 def test_wrong_use(refused: Refused, numbers: Path, model: Path) -> None:
     common = ("certify", model, numbers, "--target", "score")
-    assert "Both k and l0 were given" in refused(*common, "-k", 1, "--l0", 0.1)
+    assert "Both -k and --l0 were given" in refused(*common, "-k", 1, "--l0", 0.1)
     assert "Both ridge and ball were given" in refused(*common, "--ridge", 1, "--ball", 0.1)
     assert "--target 'x' is not a column" in refused("certify", model, numbers, "--target", "x")
     assert refused("certify", "nowhere.json", *common[2:]) == "nowhere.json does not exist."
@@ -244,12 +244,12 @@ def test_parameters_of_the_wrong_kind(
     ("content", "sentence"),
     [
         (b"name,value\nage,1\n", "a CSV with the columns feature and coef."),
-        (b"", "a CSV with the columns feature and coef."),
+        (b"", "broken.csv is empty."),
         (b"feature,coef\nage,one\n", "gives 'age' the coef 'one', which is not a number."),
-        (b"feature,coef\nage,nan\n", "gives 'age' the coef 'nan', which is not a number."),
-        (b"feature,coef\nage\n", "gives 'age' the coef None, which is not a number."),
+        (b"feature,coef\nage,nan\n", "gives 'age' the coef None, which is not a number."),
+        (b"feature,coef\nage\n", "line 2 has 1 field, but the header 2. Mend that row"),
         (b"feature,coef\nage,1\nage,2\n", "lists the feature 'age' twice."),
-        (b"\xff\xfe\x00", "cannot be read as CSV"),
+        (b"\xff\xfe\x00", "broken.csv is empty."),
     ],
 )
 def test_malformed_tables(
@@ -276,3 +276,16 @@ def test_malformed_vectors(
     np.savez(tmp_path / "v.npz", v=np.ones(2))
     archive = (tmp_path / "v.npz").rename(tmp_path / "w.npy")
     assert "is an archive of arrays" in refused("certify", archive, numbers, "--target", "score")
+
+
+def test_coefficients_as_a_spreadsheet_writes_them(invoke: Invoke, numbers: Path) -> None:
+    """Semicolons and decimal commas, as tables may have."""
+    common, found = ("--target", "score", "-k", 1, "--json"), []
+    for text in (
+        "feature,coef\nage,0.5\n(intercept),1.25\n",
+        "feature;coef\nage;0,5\n(intercept);1,25\n",
+    ):
+        path = numbers.with_name("model.csv")
+        path.write_text(text)
+        found.append(answer(invoke("certify", path, numbers, *common)))
+    assert found[0] == found[1]

@@ -206,3 +206,21 @@ def test_points_that_are_near_have_their_own_files(
 def test_pictures_of_other_kinds_are_refused(refused: Refused, numbers: Path) -> None:
     said = refused("path", numbers, "--target", "score", "--plot", "p.jpg")
     assert "must end in .png, .pdf or .svg" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "right"),
+    [
+        ("--report", "page.pdf", ".html"),
+        ("--certificate", "proof.txt", ".json"),
+        ("--out", "model.csv", ".json"),
+        ("--checkpoint", "search.json", ".npz"),
+    ],
+)
+def test_names_that_say_another_kind_are_refused(
+    refused: Callable[..., str], numbers: Path, option: str, name: str, right: str
+) -> None:
+    path = numbers.with_name(name)
+    told = refused("solve", numbers, "--target", "score", "--exact", option, path)
+    assert told.endswith(f"{name}: the name of such a file must end in {right}.")
+    assert not path.exists()

@@ -194,3 +194,15 @@ def test_scores_of_the_rows_held_out(invoke: Invoke, table: Path, model: Path) -
     assert test["RMSE"] == pytest.approx(np.sqrt(np.mean(residual**2)))
     assert test["MAE"] == pytest.approx(np.mean(np.abs(residual)))
     assert set(scores) == {"train", "test"}
+
+
+def test_rows_without_a_value_are_passed_over_in_silence(invoke: Invoke, words: Path) -> None:
+    """A logistic model's chance of nothing is nothing, and no warning."""
+    model, new = words.with_name("m.json"), words.with_name("new.csv")
+    invoke("solve", words, "--target", "fate", "--loss", "logistic", "-k", 1, "--out", model)
+    used = json.loads(model.read_text())["features"][0].split("=")[0]
+    new.write_text(f"{used},other\n,1\n")
+    result = invoke("predict", model, new, "--skip-missing")
+    assert result.exit_code == 0
+    assert "invalid value" not in result.stderr
+    assert result.stdout.splitlines()[1].replace('"', "") in (",", "None,None", ",,")

@@ -300,8 +300,8 @@ def test_wrong_columns(refused: Callable[..., str], numbers: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("-k", 2, "--l0", 0.1), "Both k and l0 were given; pass only one of them."),
-        (("--ridge", 1, "--ball", 1), "Both ridge and ball were given; pass only one of them."),
+        (("-k", 2, "--l0", 0.1), "Both -k and --l0 were given; pass only one of them."),
+        (("--ridge", 1, "--ball", 1), "Both --ridge and --ball were given; pass only one of them."),
         (("-k", -1), "-k -1 is negative; pass the largest number of nonzeros, 0 or more."),
         (("--ridge", 0), "--ridge '0' must be a number greater than 0, or auto."),
         (("--l0", "nan"), "--l0 nan must be finite and greater than 0."),

@@ -128,7 +128,7 @@ def test_reports_of_classes_have_the_users_labels(tmp_path: Path) -> None:
     two.report(file, iris.data[:100], labels[:100])
     assert "taken for versicolor" in file.read_text(encoding="utf-8")
     many = sb.SparseClassifier(k=1).fit(iris.data, labels)
-    with pytest.raises(InputError, match="label=None must be the class to report on, of 'setosa'"):
+    with pytest.raises(InputError, match="pass label=, the class to report on, one of 'setosa'"):
         many.report(file)
     many.report(file, label="virginica")
     text = file.read_text(encoding="utf-8")

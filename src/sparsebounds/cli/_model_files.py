@@ -21,7 +21,6 @@ The JSON document, version 1:
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import shlex
@@ -39,7 +38,7 @@ from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._parameters import PAIRS, STANDARD, Parameters
 from sparsebounds.program import Program
-from sparsebounds.tables import Choice, Recipe, check_file, listing, load_arrays
+from sparsebounds.tables import Choice, Recipe, check_file, listing, load_arrays, read_frame
 
 FORMAT, VERSION = "sparsebounds-model", 1
 INTERCEPT = "(intercept)"
@@ -202,20 +201,14 @@ def _from_array(path: Path) -> SavedModel:
 
 
 def _from_csv(path: Path) -> SavedModel:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            header, rows = reader.fieldnames or [], list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
-    if not {"feature", "coef"} <= set(header):
+    frame, _ = read_frame(path)
+    if not {"feature", "coef"} <= set(frame.columns):
         raise InputError(
             f"{path} must be a model file that solve --out wrote (.json), a .npy vector, or a CSV "
             "with the columns feature and coef."
         )
     values: dict[str, float] = {}
-    for row in rows:
-        name, text = row["feature"], row["coef"]
+    for name, text in zip(map(str, frame["feature"]), frame["coef"], strict=True):
         if name in values:
             raise InputError(f"{path} lists the feature {name!r} twice.")
         try:

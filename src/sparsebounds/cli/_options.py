@@ -111,7 +111,7 @@ class TableOptions:
         autocompletion=lambda: ["balanced"],
     )
     test: float | None = _table(help="Share of the rows to hold out, such as 0.2.")
-    seed: int | None = _table(help="Seed of --test. Default 0.")
+    seed: int | None = _table(help="Seed of --test, and of the folds of --cv. Default 0.")
 
     def read(
         self,
@@ -145,6 +145,17 @@ class SizeOptions:
 
     k: int | None = _problem("-k", help="At most this many features, or groups. Default 10.")
     l0: float | None = _problem("--l0", help="A price per feature, or group, in place of -k.")
+
+    def check(self) -> None:
+        """InputError for sizes that are none."""
+        if self.k is not None and self.l0 is not None:
+            raise InputError("Both -k and --l0 were given; pass only one of them.")
+        if self.k is not None and self.k < 0:
+            raise InputError(
+                f"-k {self.k} is negative; pass the largest number of nonzeros, 0 or more."
+            )
+        if self.l0 is not None and not 0.0 < self.l0 < math.inf:
+            raise InputError(f"--l0 {self.l0:g} must be finite and greater than 0.")
 
 
 @dataclass(frozen=True)
@@ -252,6 +263,10 @@ class ProblemOptions:
                 f"--loss {self.loss!r} is not a loss; pass one of {', '.join(LOSSES)}."
                 f"{did_you_mean(self.loss, LOSSES)}"
             )
+        if self.ball is not None and self.ridge is not None:
+            raise InputError("Both --ridge and --ball were given; pass only one of them.")
+        if self.ball is not None and not 0.0 < self.ball < math.inf:
+            raise InputError(f"--ball {self.ball:g} must be a number greater than 0.")
         for option, value in (("--c", self.c), ("--ridge", self.ridge)):
             try:
                 valid = value in (None, "auto") or 0.0 < float(str(value)) < math.inf

@@ -35,13 +35,29 @@ OURS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+ENDINGS = {
+    "--checkpoint": (".npz",),
+    "--certificate": (".json",),
+    "--certificates": (".json",),
+    "--out": (".json",),
+    "--report": (".html", ".htm"),
+}
+OTHERS = {".csv", ".tsv", ".txt", ".xlsx", ".pdf", ".png", ".svg", ".npy", ".parquet", ".pkl"}
+"""Endings that the kinds of files have, and those that say another kind."""
+
 Outputs = Sequence[tuple[str, Path | None]]
 """Options and the files they name."""
 
 
-def check_outputs(outputs: Outputs, inputs: Mapping[str, Path], *, force: bool) -> None:
-    """InputError, before the work, for a file that cannot be written or must not be."""
+def check_outputs(
+    outputs: Outputs, inputs: Mapping[str, Path], *, force: bool, endings: Sequence[str] = ()
+) -> None:
+    """InputError, before the work, for a file that cannot be written or must not be.
+
+    `endings` are those of this command's files, where they are not the usual ones.
+    """
     given = [(option, path) for option, path in outputs if path is not None]
+    known = OTHERS.union(*ENDINGS.values())
     for option, path in given:
         check_output(path, f"{option} {path}")
         for name, source in inputs.items():
@@ -56,6 +72,9 @@ def check_outputs(outputs: Outputs, inputs: Mapping[str, Path], *, force: bool) 
                 f"{option} {path} and {other} {second} are the same file; name two of them."
             )
     for option, path in given:
+        right = endings or ENDINGS.get(option, ())
+        if right and path.suffix.lower() in known.difference(right):
+            raise InputError(f"{option} {path}: the name of such a file must end in {right[0]}.")
         if not force and option != "--checkpoint" and not _may_go(path):
             raise InputError(
                 f"{option} {path} exists, and sparsebounds did not write it; name another file, or "

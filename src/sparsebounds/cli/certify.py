@@ -57,6 +57,7 @@ def certify(
         check_outputs([("--certificate", certificate)], inputs, force=force)
         loaded = load_model(model, table.positive)
         problem.check()
+        size.check()
         # The names of arrays are their own.
         reading = table.read(data, None if is_archive(data) else loaded.choice, likeness=None)
         parameters = problem.parameters(reading, size, loaded.parameters)

@@ -66,6 +66,7 @@ def near(
         if report is not None:
             require_report()
         problem.check()
+        size.check()
         reading = table.read(data, likeness=problem.likeness)
         program = problem.parameters(reading, size).program(reading.train)
         with spinner("Listing") as callback:

@@ -56,13 +56,15 @@ def predict(
     Example: sparsebounds predict model.json new_patients.csv --out predicted.csv
     """
     with sentences():
-        check_outputs([("--out", out)], {"MODEL": model, "DATA": data}, force=force)
+        inputs = {"MODEL": model, "DATA": data}
+        check_outputs([("--out", out)], inputs, force=force, endings=(".csv", ".txt"))
         models = load_models(model)
         with spinner(f"Reading {data.name}"):
             z, notes = _linear(models, data, skip_missing=skip_missing)
         for note in notes:
             tell(note)
-        columns = _predictions(models, z)
+        with np.errstate(invalid="ignore"):  # rows without a prediction
+            columns = _predictions(models, z)
         if out is not None:
             write_atomically(out, _as_csv(columns))
     if as_json:

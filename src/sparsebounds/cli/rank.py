@@ -46,6 +46,7 @@ def rank(
     with sentences():
         check_outputs([("--certificate", certificate)], {"DATA": data}, force=force)
         problem.check()
+        size.check()
         wanted = None if ranks is None else sizes("--ranks", ranks)
         reading = table.read(data, likeness=problem.likeness)
         program = problem.parameters(reading, size).program(reading.train)

@@ -75,6 +75,7 @@ def solve(
         if checkpoint is not None and not exact:
             raise InputError(f"--checkpoint {checkpoint} is for the exact search: add --exact.")
         problem.check()
+        size.check()
         folds.check(size)
         reading = table.read(data, likeness=problem.likeness)
         parameters = problem.parameters(reading, size)

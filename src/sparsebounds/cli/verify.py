@@ -58,5 +58,6 @@ def _stated(certificate: Certificate, data: Path) -> Choice | None:
     choice = Choice.of(Document(certificate.table, "table").record("choice"))
     if choice.features and is_archive(data):
         return None
-    tell(f"Read as the certificate says: {choice.words()}.")
+    if words := choice.words():
+        tell(f"Read as the certificate says: {words}.")
     return choice

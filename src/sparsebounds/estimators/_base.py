@@ -162,7 +162,10 @@ class LinearEstimator(BaseEstimator):
         if len(found) > 1:
             if label is None or label not in labels:
                 known = ", ".join(map(repr, labels))
-                raise InputError(f"label={label!r} must be the class to report on, of {known}.")
+                wrong = (
+                    "There is a report per class" if label is None else f"label={label!r} is none"
+                )
+                raise InputError(f"{wrong}: pass label=, the class to report on, one of {known}.")
             at = labels.index(label)
         if found[at].program is None:
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebounds._support.array import Vector
-from sparsebounds._support.decimals import percent_up, readable
+from sparsebounds._support.decimals import counted, percent_up, readable
 from sparsebounds._support.html import block, grid
 from sparsebounds._support.printable import printable
 from sparsebounds.program import Program
@@ -107,6 +107,9 @@ def titled(estimator: str, solutions: Sequence[Solution]) -> str:
     """What a summary is of: the estimator, its size, and what is proved."""
     used = len(set(np.concatenate([solution.support for solution in solutions]).tolist()))
     of = f"{estimator}: {used} of {len(solutions[0].coef)} features"
+    if len(solutions[0].certificate.problem.groups):
+        held = set[Any]().union(*(solution.group_support for solution in solutions))
+        of += f" in {counted(len(held), 'group')}"
     if all(solution.status == "optimal" for solution in solutions):
         return f"{of}, proved optimal"
     return f"{of}, proved within {percent_up(max(s.rel_gap for s in solutions))} of the best"

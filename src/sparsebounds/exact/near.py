@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -30,6 +31,7 @@ import numpy as np
 from sparsebounds._support import validate as check
 from sparsebounds._support.array import Vector
 from sparsebounds._support.deadline import RELAX, Deadline, Limit, TimeUp
+from sparsebounds._support.decimals import counted
 from sparsebounds._support.threads import one_thread
 from sparsebounds.arguments import spoken
 from sparsebounds.bounds import RowBounds, dual_point_at, enclosed
@@ -166,7 +168,15 @@ def near_around(program: Program, seconds: float) -> NearOptimal | None:
     if not program.loss.convex:
         return None
     limit = max(LEAST_SECONDS, seconds)
-    return near_optimal(program, AROUND, max_supports=MOST_AROUND, time_limit=limit)
+    found = near_optimal(program, AROUND, max_supports=MOST_AROUND, time_limit=limit)
+    if found.complete:
+        return found
+    near = f"at most {100.0 * AROUND:g}% of {program.yardstick(found.upper)} above the best"
+    message = (
+        f"{counted(len(found.supports), 'support')} {near} are listed, and others may be missing: "
+        "near_optimal, or near on the command line, lists all, with more time."
+    )
+    return replace(found, message=message)
 
 
 class Neighbourhood:

@@ -55,10 +55,10 @@ def sniff(path: Path) -> Dialect:
             f"The first line of {path} is longer than {LONGEST >> 20} MiB; it must hold the "
             "columns' names."
         )
-    if not sample.strip():
-        raise InputError(f"{path} is empty.")
     encoding = _encoding(sample)
     text = sample.decode(encoding, errors="ignore")
+    if not text.strip():
+        raise InputError(f"{path} is empty.")
     if "\0" in text:
         raise InputError(
             f"{path} is not a text table; CSV, TSV, Parquet (.parquet), Feather (.feather), .npz "

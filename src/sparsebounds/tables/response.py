@@ -31,9 +31,9 @@ def as_response(series: pl.Series) -> Any:
 
 
 def labels_of(y: Any, weights: Any = None) -> list[Any]:
-    """The classes of rows that weigh something, sorted."""
+    """The classes of rows that weigh something, sorted; whole numbers without a point."""
     labels: list[Any] = np.unique(y if weights is None else y[weights > 0]).tolist()
-    return labels
+    return [int(one) if isinstance(one, float) and one.is_integer() else one for one in labels]
 
 
 def label_named(text: str, y: Any, target: str) -> Any:
