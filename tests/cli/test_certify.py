@@ -126,7 +126,7 @@ def test_a_model_file_knows_its_table(
 def test_wrong_use(refused: Refused, numbers: Path, model: Path) -> None:
     common = ("certify", model, numbers, "--target", "score")
     assert "Both -k and --l0 were given" in refused(*common, "-k", 1, "--l0", 0.1)
-    assert "Both ridge and ball were given" in refused(*common, "--ridge", 1, "--ball", 0.1)
+    assert "Both --ridge and --ball were given" in refused(*common, "--ridge", 1, "--ball", 0.1)
     assert "--target 'x' is not a column" in refused("certify", model, numbers, "--target", "x")
     assert refused("certify", "nowhere.json", *common[2:]) == "nowhere.json does not exist."
 
