@@ -335,7 +335,7 @@ def test_a_search_that_is_not_begun_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 40))
     y = X[:, 0] + rng.normal(size=30)
-    given = {"k": 3, "ridge": 0.01}
+    given = {"k": 5, "ridge": 0.01}
     monkeypatch.setattr("sparsebounds.exact.search.BEGIN", 100.0)
     found = sb.solve(X, y, **given)
     assert found.stats.nodes == 0

@@ -14,7 +14,7 @@ from sparsebounds.bounds import Curvature, DualPoint, Minorant, can_be_tried, ef
 from sparsebounds.certificates import Tree
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
-from sparsebounds.exact.ridge import TRIED, RidgeBounder
+from sparsebounds.exact.ridge import RidgeBounder, most_tried
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
@@ -75,7 +75,7 @@ def few(program: Program, kept: Index) -> bool:
     if not can_be_tried(program):
         return False
     assert program.k is not None
-    return effort(program.k, int(program.free[kept].sum()), len(kept)) <= TRIED
+    return effort(program.k, int(program.free[kept].sum()), len(kept)) <= most_tried(len(kept))
 
 
 def has_room(program: Program, count: int) -> bool:

@@ -32,8 +32,9 @@ PROBES, LIKELY = 8, 0.75
 """A chain splits on so many features at most. For each, one child must be expected to raise the
 bound by this part of what is left to prove."""
 
-TRIED = 2e6
-"""Operations that trying all supports of a node may take: some nodes' worth."""
+TRIED, PER_PAIR = 2e6, 2.0
+"""Operations that trying all supports of a node may take: some nodes' worth, or so many for each
+pair of features, whose products take more."""
 
 GRANTED, NODE = 0.25, 1e5
 """With groups it may take more: this part of the operations on all nodes so far. A node takes about
@@ -50,6 +51,11 @@ SELDOM = 64
 
 PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
+
+
+def most_tried(columns: int) -> float:
+    """Operations that trying all supports may take, among so many features."""
+    return max(TRIED, min(PER_PAIR * float(columns) ** 2, MOST_TRIED))
 
 
 class RidgeBounder(Bounder):
@@ -279,7 +285,7 @@ class RidgeBounder(Bounder):
                 return None
             granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
         effort = exhaustion.effort(state)
-        if effort > max(TRIED, min(granted, MOST_TRIED)):
+        if effort > max(most_tried(self.program.m), min(granted, MOST_TRIED)):
             return None
         self.trying += PASSES * effort
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsebounds._support.array import Index
 from sparsebounds._support.deadline import NEVER, Deadline, TimeUp
 from sparsebounds._support.validate import Exact
 from sparsebounds.certificates import Tree, based, nodes_bound, removal_bound, tree_bound
@@ -21,6 +22,7 @@ from sparsebounds.exact.reduction import (
     Reduction,
     bounder_of,
     features_left,
+    few,
     outward,
     require_time,
 )
@@ -34,6 +36,9 @@ answers do not depend on the machine."""
 
 BEGIN = 1e9
 """Products that exact="auto" may take to begin a search."""
+
+TRYING = 5e9
+"""Those for one that ends at once, as all supports are tried: for most tables half a second."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -115,11 +120,11 @@ class ExactSearch:
         if saved is None:
             if exact is not True and relaxed.status != "optimal":
                 raise TimeUp
-            if exact is not True and not self._small(0):
+            if exact is not True and program.matrix.entries > LARGE:
                 raise TooLarge(program.m)
             kept = features_left(program, relaxed.point, model.value)
             require_time(program, len(kept), deadline)
-            if exact is not True and not self._small(len(kept)):
+            if exact is not True and not self._small(kept):
                 raise TooLarge(len(kept))
             fine = MARGIN * tol * program.size(model.value)
             self.reduction = Reduction.at(program, kept, relaxed.point.t, model, 0.1 * fine)
@@ -189,10 +194,10 @@ class ExactSearch:
         except KeyboardInterrupt:
             return proof_of(self.program, self.state(), other, -np.inf)
 
-    def _small(self, count: int) -> bool:
-        """Whether a search on so many features is one that "auto" begins."""
-        products = float(self.program.n) * count**2
-        return self.program.matrix.entries <= LARGE and products <= BEGIN
+    def _small(self, kept: Index) -> bool:
+        """Whether a search on these features is one that "auto" begins."""
+        products = float(self.program.n) * len(kept) ** 2
+        return products <= (TRYING if few(self.program, kept) else BEGIN)
 
     def spent(self, budget: float) -> bool:
         """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.
