@@ -30,7 +30,7 @@ FOLDS, FACTOR, FASTER, LONG = 5, 3.0, 1.6, 1.0
 """Folds; the most that ours may take over theirs; the least that two jobs must gain on what takes
 so many seconds. Shorter work may run as one job, and must not be slower."""
 
-SEED = 70608
+SEED = 54730
 """Of the folds, and of the planted tables."""
 
 Table = tuple[np.ndarray, np.ndarray]
