@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import sparsebounds
+
 
 def describe(packages: Sequence[str]) -> dict[str, Any]:
     """The machine and the versions of these packages, by name."""
@@ -35,7 +37,11 @@ def _version(name: str) -> str:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        return (
+            "not installed"
+            if name != "sparsebounds"
+            else f"{sparsebounds.__version__} (from its folder)"
+        )
 
 
 def missing_package(packages: Sequence[str]) -> str | None:
