@@ -34,6 +34,9 @@ from sparsebounds.exact import RowSearch
 from sparsebounds.fitting.refit import evaluated
 from sparsebounds.losses import NONCONVEX, REGISTRY, Truncated
 
+# One worker makes the certificates for all of these.
+pytestmark = pytest.mark.xdist_group("checker")
+
 DIPS = ("tukey", "welsch", "geman_mcclure", "cauchy", "ramp")
 MUTATIONS = int(os.environ.get("SPARSEBOUNDS_MUTATIONS", "60"))
 Case = tuple[dict[str, Any], Certificate]

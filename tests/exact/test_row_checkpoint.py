@@ -189,7 +189,7 @@ def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) 
     best, rng, taken = known.best(), np.random.default_rng(7), 0
     sizes = np.abs(known.residuals[known.values <= best * (1.0 + 1e-10)])
 
-    def check(limit: int = 60) -> bool:
+    def check(limit: int = 20) -> bool:
         found = refused(
             lambda: solve_program(program, exact=True, node_limit=limit, checkpoint=file)
         )

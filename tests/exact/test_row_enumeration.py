@@ -26,8 +26,8 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 
 def spoiled(seed: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(8, 4))
-    y = X[:, 0] - X[:, 3] + 0.4 * rng.normal(size=8)
+    X = rng.normal(size=(7, 4))
+    y = X[:, 0] - X[:, 3] + 0.4 * rng.normal(size=7)
     y[:2] += rng.choice([-1.0, 1.0], size=2) * rng.uniform(1.5, 6.0, size=2)
     return X, y
 

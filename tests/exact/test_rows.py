@@ -104,7 +104,7 @@ def test_the_referee_takes_equal_columns() -> None:
 @pytest.mark.parametrize("exact", [False, "auto", True])
 def test_awkward_programs(exact: Any) -> None:
     """Ties, columns of zeros and of any size, few rows: bounds, and rows of all best models."""
-    for seed in seeds(6, f"rows {exact}"):
+    for seed in seeds(4, f"rows {exact}"):
         program = tiny(seed)
         found = candidates(program)
         solution = solve_program(program, exact=exact, node_limit=4)

@@ -190,7 +190,7 @@ def test_what_whitening_refuses() -> None:
 def test_equal_chances() -> None:
     """At chi-squared prices groups of all sizes enter a model of nothing equally often."""
     sizes = np.repeat([1, 2, 4, 8], 5)
-    labels, n, chance, seeds = np.repeat(np.arange(20), sizes), 1000, 0.1, 40
+    labels, n, chance, seeds = np.repeat(np.arange(20), sizes), 400, 0.1, 40
     entered = {"chi2": np.zeros(20), "one": np.zeros(20)}
     for seed in range(seeds):
         rng = np.random.default_rng(seed)

@@ -152,11 +152,11 @@ def test_certify_takes_models_from_anywhere() -> None:
 
 def test_outliers_do_not_move_a_robust_model() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 60))
-    truth = [3, 17, 41]
-    y = X[:, truth] @ [2.0, -2.0, 1.5] + 0.2 * rng.normal(size=100)
-    bad = rng.choice(100, size=30, replace=False)
-    y[bad] = 20.0 * rng.normal(size=30)
+    X = rng.normal(size=(70, 30))
+    truth = [3, 17, 21]
+    y = X[:, truth] @ [2.0, -2.0, 1.5] + 0.2 * rng.normal(size=70)
+    bad = rng.choice(70, size=21, replace=False)
+    y[bad] = 20.0 * rng.normal(size=21)
     for loss in (Tukey(c=1.0), NONCONVEX["truncated"](c=0.8), NONCONVEX["welsch"](c=0.8)):
         robust = sb.solve(X, y, k=3, ridge=0.01, loss=loss, fit_intercept=True)
         assert robust.support.tolist() == truth

@@ -324,7 +324,7 @@ def test_control_c_in_a_relaxation_ends_the_work(loss: str, exact: Any) -> None:
 def test_what_was_not_done_is_said() -> None:
     """A limit that cut the work short, and a search that is too large to begin unasked."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(30, 400))
+    X = rng.normal(size=(30, 60))
     y = X[:, 0] + rng.normal(size=30)
     cut = sb.solve(X, y, k=3, ridge=0.01, time_limit=1e-6)
     assert "The time limit ended the work" in cut.message

@@ -116,7 +116,8 @@ class Walk(Course):
         until = self.finish
         search = Search(program, relaxed, self.known, until, self.columns)
         goal = lower + CLOSED * self.tol * program.size(lower)
-        found = search.quick(goal) if self.plain else search.run(goal)
+        brief = self.plain or search.interrupted
+        found = search.quick(goal) if brief else search.run(goal)
         self.interrupted |= search.interrupted
         self.cut |= until.cut
         row = Row.of(program, found, relaxed.point.t, lower, duals, leaves)
