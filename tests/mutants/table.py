@@ -993,4 +993,40 @@ MUTANTS: tuple[Mutant, ...] = (
         "len(program.groups.whole(tree.kept)) > program.m",
         "groups/test_groups.py::test_a_forged_part_of_a_group_is_refused",
     ),
+    # Rows that are one, and columns that say the same.
+    _of(
+        "patterns: a value more is none",
+        "fitting/patterns.py",
+        "pattern.of * few + kinds.kind",
+        "pattern.of * few",
+        "fitting/test_patterns.py",
+    ),
+    _of(
+        "patterns: responses are mixed up",
+        "fitting/patterns.py",
+        "of * few + responses.kind[i]",
+        "of * few + responses.kind[0]",
+        "fitting/test_patterns.py",
+    ),
+    _of(
+        "twins: a mirror image is one, whatever is asked",
+        "tables/twins.py",
+        "same &= r > 0.0",
+        "same &= r > -2.0",
+        "tables/test_look.py::test_twins_differ_in_no_more_than_is_allowed",
+    ),
+    _of(
+        "twins: a cell in common is enough",
+        "tables/twins.py",
+        "(1.0 - ALIKE) * np.sqrt(lengths * left)",
+        "-np.sqrt(lengths * left)",
+        "tables/test_look.py::test_a_cell_in_common_makes_no_twins",
+    ),
+    _of(
+        "Ctrl-C: boxes go on",
+        "solving/nonconvex.py",
+        "late = interrupted or finish",
+        "late = finish",
+        "solving/test_solve.py::test_control_c_in_a_relaxation_ends_the_work",
+    ),
 )

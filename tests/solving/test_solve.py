@@ -302,7 +302,7 @@ def test_control_c_in_a_relaxation_ends_the_work(loss: str, exact: Any) -> None:
     whole = sb.solve(program, exact=exact, callback=told.append)
     relaxing = sum(isinstance(one, Progress) for one in told)
     assert relaxing
-    for last in range(1, relaxing + 1, 1 + relaxing // 2):
+    for last in range(1, relaxing + 1, 1 + relaxing // 8):
         count = 0
 
         def strike(_: Any, last: int = last) -> None:
