@@ -22,7 +22,7 @@ LOSSES = sorted(name for name, loss in REGISTRY.items() if loss.convex and loss.
 def sparse_program(loss: str, seed: int, **options: Any) -> Program:
     """Few responses, uneven weights, a column without entries and one with nothing else."""
     rng = np.random.default_rng(seed)
-    X = sp.random_array((N, M), density=0.08, rng=rng, format="lil")
+    X = sp.random_array((N, M), density=0.08, random_state=rng, format="lil")
     X[:, 3], X[:, 4] = 0.0, 1.0
     y = rng.integers(0, 3, N).astype(float)
     if REGISTRY[loss].two_class:
@@ -92,7 +92,7 @@ def test_few_rows_are_left_and_few_responses_asked_for() -> None:
 def test_a_search_finds_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is proved by drafts, and they are better or worse by rounding alone."""
     rng = np.random.default_rng(5)
-    X = sp.random_array((600, 200), density=0.01, rng=rng, format="csc")
+    X = sp.random_array((600, 200), density=0.01, random_state=rng, format="csc")
     y = np.where(X @ rng.normal(size=200) + 0.1 * rng.normal(size=600) > 0.0, 1, -1)
     given: dict[str, Any] = {"k": 6, "ridge": 1e-3, "loss": "logistic", "exact": False}
     drafts = []
