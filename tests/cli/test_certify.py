@@ -244,12 +244,12 @@ def test_parameters_of_the_wrong_kind(
     ("content", "sentence"),
     [
         (b"name,value\nage,1\n", "a CSV with the columns feature and coef."),
-        (b"", "broken.csv is empty."),
+        (b"", "a CSV with the columns feature and coef."),
         (b"feature,coef\nage,one\n", "gives 'age' the coef 'one', which is not a number."),
-        (b"feature,coef\nage,nan\n", "gives 'age' the coef None, which is not a number."),
-        (b"feature,coef\nage\n", "line 2 has 1 field, but the header 2. Mend that row"),
+        (b"feature,coef\nage,nan\n", "gives 'age' the coef 'nan', which is not a number."),
+        (b"feature,coef\nage\n", "gives 'age' the coef None, which is not a number."),
         (b"feature,coef\nage,1\nage,2\n", "lists the feature 'age' twice."),
-        (b"\xff\xfe\x00", "broken.csv is empty."),
+        (b"\xff\xfe\x00", "cannot be read as CSV"),
     ],
 )
 def test_malformed_tables(
@@ -289,3 +289,14 @@ def test_coefficients_as_a_spreadsheet_writes_them(invoke: Invoke, numbers: Path
         path.write_text(text)
         found.append(answer(invoke("certify", path, numbers, *common)))
     assert found[0] == found[1]
+
+
+def test_names_that_look_like_numbers_stay_as_they_are(invoke: Invoke, tmp_path: Path) -> None:
+    data, model = tmp_path / "t.csv", tmp_path / "m.csv"
+    x, z = np.random.default_rng(0).normal(size=(2, 30))
+    pl.DataFrame({"1": z, "01": x, "y": x}).write_csv(data)
+    model.write_text("feature,coef\n01,1\n")
+    found = answer(invoke("certify", model, data, "--target", "y", "-k", 1, "--json"))
+    model.write_text("feature,coef\n1,1\n")
+    other = answer(invoke("certify", model, data, "--target", "y", "-k", 1, "--json"))
+    assert found["upper"] < other["upper"]

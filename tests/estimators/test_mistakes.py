@@ -83,3 +83,24 @@ def test_a_report_of_a_pickled_model_says_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a pickled model does not hold: fit the model again"):
         model.report(tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_scorers_that_no_null_model_satisfies_work() -> None:
+    """Predictions of 0 have no gamma deviance, and no coefficient divides by none."""
+    data = np.random.default_rng(1).uniform(0.5, 2.0, size=(80, 4))
+    given: dict[str, Any] = {"ks": [1, 2], "fit_intercept": False, "exact": False}
+    y = 2.0 * data[:, 0] + data[:, 1]
+    found = SparseRegressorCV(scoring="neg_mean_gamma_deviance", **given).fit(data, y)
+    assert found.best_k_ == 2
+
+    def per_feature(model: Any, rows: Any, truth: Any) -> float:
+        return float(model.score(rows, truth)) / len(np.flatnonzero(model.coef_))
+
+    assert SparseRegressorCV(scoring=per_feature, **given).fit(data, y).best_k_ in (1, 2)
+
+
+def test_dates_after_an_empty_cell_are_dates() -> None:
+    days = [None, *pd.date_range("2026-01-01", periods=59).date]
+    frame = pd.DataFrame({"age": X[:, 0], "day": pd.Series(days, dtype=object)})
+    with pytest.raises(InputError, match="X holds dates or times in 'day'"):
+        SparseClassifier(k=1).fit(frame, WORDS)

@@ -92,7 +92,9 @@ def test_forty_megabytes_of_float32_need_no_copy(order: Any) -> None:
 
 def test_a_sparse_matrix_is_written_once() -> None:
     """Whatever was computed of it; the copy computes the same."""
-    X = sp.random_array((200, 100), density=0.1, random_state=np.random.default_rng(0), format="csc")
+    X = sp.random_array(
+        (200, 100), density=0.1, random_state=np.random.default_rng(0), format="csc"
+    )
     matrix, a = SparseMatrix(X), np.arange(200.0)
     before, scores = len(pickle.dumps(matrix)), matrix.scores(a)
     written = pickle.dumps(matrix)

@@ -25,7 +25,7 @@ from sparsebounds._support.validate import check_time_limit
 
 clock = time.perf_counter
 
-FIRST = {"product": 1e-10}
+FIRST = {"product": 1e-10, "tried": 6e-8}
 """Seconds that a unit takes before any was measured; 0 for the kinds that are not named."""
 
 RELAX = 0.9

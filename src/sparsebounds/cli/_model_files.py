@@ -21,6 +21,7 @@ The JSON document, version 1:
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import shlex
@@ -38,9 +39,10 @@ from sparsebounds._support.files import write_atomically
 from sparsebounds._version import __version__
 from sparsebounds.cli._parameters import PAIRS, STANDARD, Parameters
 from sparsebounds.program import Program
-from sparsebounds.tables import Choice, Recipe, check_file, listing, load_arrays, read_frame
+from sparsebounds.tables import Choice, Recipe, check_file, listing, load_arrays
 
 FORMAT, VERSION = "sparsebounds-model", 1
+SEPARATORS = ",;\t"
 INTERCEPT = "(intercept)"
 Label = str | int | float | bool
 
@@ -201,19 +203,28 @@ def _from_array(path: Path) -> SavedModel:
 
 
 def _from_csv(path: Path) -> SavedModel:
-    frame, _ = read_frame(path)
-    if not {"feature", "coef"} <= set(frame.columns):
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            first = stream.readline()
+            stream.seek(0)
+            separator = max(SEPARATORS, key=first.count)
+            reader = csv.DictReader(stream, delimiter=separator)
+            header, rows = reader.fieldnames or [], list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
+    if not {"feature", "coef"} <= set(header):
         raise InputError(
             f"{path} must be a model file that solve --out wrote (.json), a .npy vector, or a CSV "
             "with the columns feature and coef."
         )
     values: dict[str, float] = {}
-    for name, text in zip(map(str, frame["feature"]), frame["coef"], strict=True):
+    for row in rows:
+        name, text = row["feature"], row["coef"]
         if name in values:
             raise InputError(f"{path} lists the feature {name!r} twice.")
         try:
-            values[name] = float(text)
-        except (TypeError, ValueError):
+            values[name] = float(text if separator == "," else text.replace(",", "."))
+        except (AttributeError, TypeError, ValueError):
             values[name] = math.nan
         if not math.isfinite(values[name]):
             raise InputError(f"{path} gives {name!r} the coef {text!r}, which is not a number.")

@@ -50,11 +50,11 @@ Outputs = Sequence[tuple[str, Path | None]]
 
 
 def check_outputs(
-    outputs: Outputs, inputs: Mapping[str, Path], *, force: bool, endings: Sequence[str] = ()
+    outputs: Outputs, inputs: Mapping[str, Path], *, force: bool, any_name: bool = False
 ) -> None:
     """InputError, before the work, for a file that cannot be written or must not be.
 
-    `endings` are those of this command's files, where they are not the usual ones.
+    With `any_name` its ending may say any kind.
     """
     given = [(option, path) for option, path in outputs if path is not None]
     known = OTHERS.union(*ENDINGS.values())
@@ -72,7 +72,7 @@ def check_outputs(
                 f"{option} {path} and {other} {second} are the same file; name two of them."
             )
     for option, path in given:
-        right = endings or ENDINGS.get(option, ())
+        right = () if any_name else ENDINGS.get(option, ())
         if right and path.suffix.lower() in known.difference(right):
             raise InputError(f"{option} {path}: the name of such a file must end in {right[0]}.")
         if not force and option != "--checkpoint" and not _may_go(path):

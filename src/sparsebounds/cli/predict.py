@@ -57,7 +57,7 @@ def predict(
     """
     with sentences():
         inputs = {"MODEL": model, "DATA": data}
-        check_outputs([("--out", out)], inputs, force=force, endings=(".csv", ".txt"))
+        check_outputs([("--out", out)], inputs, force=force, any_name=True)
         models = load_models(model)
         with spinner(f"Reading {data.name}"):
             z, notes = _linear(models, data, skip_missing=skip_missing)

@@ -237,8 +237,7 @@ class SparseCV(LinearEstimator):
         splits = [(rows[train], rows[test]) for train, test in folds]
         judge, given = Judge(shell, scorer, own, X, y, weights), (coded, ridges, options)
         if not (own or stays(X)):
-            null = [(np.zeros(X.shape[1]), ruled.null_intercept)] * len(coded)
-            judge.check(splits[0][1], null, options, self.scoring)
+            judge.check(splits[0][1], np.column_stack(coded), loss.name, self.scoring)
         found: list[Vector] = []
         with suppress(Unsettled):
             if steps_with(ruled, X, options):

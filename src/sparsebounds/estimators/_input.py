@@ -126,7 +126,8 @@ def _times(X: Any) -> str | None:
 def _is_time(column: Any) -> bool:
     """Whether the cells are dates, times or differences of them."""
     cells = np.asarray(column)
-    first = next(iter(cells.tolist()), None) if cells.dtype.kind == "O" else None
+    some = cells.ravel().tolist() if cells.dtype.kind == "O" else []
+    first = next((cell for cell in some if cell is not None), None)
     return cells.dtype.kind in "Mm" or isinstance(first, (date, time, timedelta))
 
 

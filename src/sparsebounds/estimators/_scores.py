@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,19 @@ class Judge:
     y: Any
     weights: Vector
 
-    def check(self, test: Index, model: Any, options: dict[str, Any], scoring: Any) -> None:
-        """InputError where the scorer fails on a model of these test rows."""
+    def check(self, test: Index, targets: Vector, loss: str, scoring: Any) -> None:
+        """InputError where the scorer fails even on a perfect model of these test rows.
+
+        `targets` are what its linear predictor says, a column per problem.
+        """
+        z = targets[test[self.weights[test] > 0]]
+        if loss == "poisson":
+            z = np.log(np.maximum(z, 1e-3))
+        model = [(np.ones(self.X.shape[1]), 0.0)] * z.shape[1]
+        judge = replace(self, shell=copy(self.shell))
+        judge.shell._linear = lambda _: z
         try:
-            self.scores(test, [[model]], options)
+            judge.scores(test, [[model]], {"ks": [1]})
         except Exception as error:
             raise InputError(f"scoring={scoring!r} fails on these data: {error}") from error
 

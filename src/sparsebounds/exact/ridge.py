@@ -33,8 +33,8 @@ PROBES, LIKELY = 8, 0.75
 bound by this part of what is left to prove."""
 
 TRIED, PER_PAIR = 2e6, 2.0
-"""Operations that trying all supports of a node may take: some nodes' worth, or so many for each
-pair of features, whose products take more."""
+"""Operations that trying all supports of a node may take: some nodes' worth. At the root also so
+many for each pair of features, whose products take more."""
 
 GRANTED, NODE = 0.25, 1e5
 """With groups it may take more: this part of the operations on all nodes so far. A node takes about
@@ -285,7 +285,8 @@ class RidgeBounder(Bounder):
                 return None
             granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
         effort = exhaustion.effort(state)
-        if effort > max(most_tried(self.program.m), min(granted, MOST_TRIED)):
+        most = TRIED if nodes > 1 else most_tried(self.program.m)
+        if effort > max(most, min(granted, MOST_TRIED)) or self.deadline.late(tried=effort):
             return None
         self.trying += PASSES * effort
         try:

@@ -40,6 +40,9 @@ BEGIN = 1e9
 TRYING = 5e9
 """Those for one that ends at once, as all supports are tried: for most tables half a second."""
 
+SQUARES, ROOM = 56.0, 5e8
+"""Bytes for each pair of features that such a search holds at most, and those that it may hold."""
+
 LONG = 2000
 """Nodes after which a search is a long one."""
 
@@ -196,8 +199,9 @@ class ExactSearch:
 
     def _small(self, kept: Index) -> bool:
         """Whether a search on these features is one that "auto" begins."""
-        products = float(self.program.n) * len(kept) ** 2
-        return products <= (TRYING if few(self.program, kept) else BEGIN)
+        pairs = float(len(kept)) ** 2
+        tried = few(self.program, kept) and SQUARES * pairs <= ROOM
+        return self.program.n * pairs <= (TRYING if tried else BEGIN)
 
     def spent(self, budget: float) -> bool:
         """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.

@@ -269,6 +269,8 @@ def solve_nonconvex(
         elif stats.interrupted:
             done = "was interrupted before it had a bound"
         unfinished = f" The search over rows {done}."
+    elif stats.interrupted and wide_gap(program, certificate, tol):
+        unfinished = " The search was interrupted: a longer one may find a better model."
     solution = Solution.of(
         program, certificate, coef, intercept, screened, found.relaxed, stats, tol, unfinished
     )
