@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exact.test_rows import struck_at
+from tests.presses import Presser
 from tests.test_damaged_checkpoints import arrays_of, broken, forged, refused
 from tests.truncated import candidates
 
@@ -56,23 +57,12 @@ def assert_same(found: sb.Solution, whole: sb.Solution) -> None:
     assert len(tree.spans) == len(other.spans)
 
 
-def presser(at: int) -> Callable[[Any], None]:
-    """Presses Ctrl-C after so many steps of a search."""
-    steps = count(1)
-
-    def press(now: Any) -> None:
-        if isinstance(now, SearchProgress) and next(steps) == at:
-            raise KeyboardInterrupt
-
-    return press
-
-
 def test_a_search_in_pieces_is_the_search_in_one(
     program: sb.Program, whole: sb.Solution, tmp_path: Path
 ) -> None:
     file, rng, nodes = tmp_path / "search.npz", np.random.default_rng(3), [0]
     while True:
-        press = presser(int(rng.integers(1, 7)))
+        press = Presser(int(rng.integers(1, 7)), SearchProgress)
         piece = solve_program(program, exact=True, checkpoint=file, callback=press)
         assert piece.lower <= whole.upper
         nodes.append(piece.stats.nodes)
@@ -184,7 +174,7 @@ def test_a_full_disk_does_not_end_a_search(tmp_path: Path, monkeypatch: pytest.M
 def test_damaged_files(program: sb.Program, whole: sb.Solution, tmp_path: Path) -> None:
     """A sentence, or a result that is valid, whatever was changed."""
     file, known = tmp_path / "search.npz", candidates(program)
-    solve_program(program, exact=True, checkpoint=file, callback=presser(7))
+    solve_program(program, exact=True, checkpoint=file, callback=Presser(7, SearchProgress))
     content, arrays = file.read_bytes(), arrays_of(file)
     best, rng, taken = known.best(), np.random.default_rng(7), 0
     sizes = np.abs(known.residuals[known.values <= best * (1.0 + 1e-10)])

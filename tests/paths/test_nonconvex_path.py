@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import seeds
+from tests.presses import Presser
 from tests.truncated import candidates
 
 import sparsebounds as sb
@@ -104,14 +105,6 @@ def test_control_c_in_a_relaxation_ends_the_path() -> None:
     whole = sb.path(X, y, ks=[1, 2], ridge=0.1, loss="tukey", callback=told.append)
     assert not whole.interrupted
     for last in (2, len(told) // 2):
-        count = 0
-
-        def strike(_: Any, last: int = last) -> None:
-            nonlocal count
-            count += 1
-            if count == last:
-                raise KeyboardInterrupt
-
-        path = sb.path(X, y, ks=[1, 2], ridge=0.1, loss="tukey", callback=strike)
+        path = sb.path(X, y, ks=[1, 2], ridge=0.1, loss="tukey", callback=Presser(last))
         assert path.interrupted
         assert len(path) == 2 or "Interrupted" in path.message

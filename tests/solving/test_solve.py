@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression
 from tests.cases import seeds
+from tests.presses import Presser
 
 import sparsebounds as sb
 from sparsebounds._support.errors import InputError, InputTypeError
@@ -303,17 +304,10 @@ def test_control_c_in_a_relaxation_ends_the_work(loss: str, exact: Any) -> None:
     relaxing = sum(isinstance(one, Progress) for one in told)
     assert relaxing
     for last in range(1, relaxing + 1, 1 + relaxing // 8):
-        count = 0
-
-        def strike(_: Any, last: int = last) -> None:
-            nonlocal count
-            count += 1
-            if count == last:
-                raise KeyboardInterrupt
-
-        found = sb.solve(program, exact=exact, callback=strike)
+        press = Presser(last)
+        found = sb.solve(program, exact=exact, callback=press)
         # Of a search that is over by then nothing is left to be ended.
-        assert count == last
+        assert press.count == last
         assert found.stats.interrupted
         assert found.stats.nodes == 0
         assert found.lower <= whole.upper
