@@ -40,3 +40,15 @@ def test_wide_tables_of_one_or_two_features(monkeypatch: pytest.MonkeyPatch, k: 
     assert found.lower <= best <= found.upper * (1.0 + 1e-12)
     assert found.certificate.verify(X, y)
     assert "No exact search was begun" in sb.solve(X, y, k=k + 2, ridge=RIDGE).message
+
+
+def test_room_is_kept_to_where_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two features of so many take memory; who asks for the proof has it."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(N, M)), rng.normal(size=N)
+    for home in ("ridge", "reduction", "search"):
+        monkeypatch.setattr(f"sparsebounds.exact.{home}.ROOM", 1e6)
+    assert sb.solve(X, y, k=2, ridge=RIDGE).status == "bounded"
+    found = sb.solve(X, y, k=2, ridge=RIDGE, exact=True)
+    assert found.stats.nodes == 1
+    assert found.lower <= best_of(X, y, 2) <= found.upper * (1.0 + 1e-12)

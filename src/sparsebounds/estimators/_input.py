@@ -46,7 +46,7 @@ def _mistake(X: Any, estimator: str) -> str | None:
     times, text, gaps, infinite = _times(X), {}, {}, {}
     for place, name, column in _columns(X):
         values = _numbers(column)
-        if times is not None and _is_time(column):
+        if _is_time(column):
             continue
         if values is None:
             text[place] = f"{name} ({_example(column)!r})"

@@ -100,6 +100,9 @@ class Bounder(ABC):
         self.allowed = np.inf
         """With groups, supports are tried while that took at most so many operations per node."""
 
+        self.space = np.inf
+        """Bytes that trying the supports of the root may hold."""
+
     @abstractmethod
     def bound(self, state: States, w: Vector, b: Vector, cutoff: float, upper: float) -> Bounded:
         """Bounds of at least `cutoff` where little work gives them, else good ones.

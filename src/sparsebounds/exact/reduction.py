@@ -14,7 +14,7 @@ from sparsebounds.bounds import Curvature, DualPoint, Minorant, can_be_tried, ef
 from sparsebounds.certificates import Tree
 from sparsebounds.exact.ball import BallBounder
 from sparsebounds.exact.bounder import Bounder
-from sparsebounds.exact.ridge import RidgeBounder, most_tried
+from sparsebounds.exact.ridge import ROOM, RidgeBounder, most_tried
 from sparsebounds.models import Model, refit
 from sparsebounds.program import Program
 from sparsebounds.relaxation import central_diagonal, minorant_at, smooth_part
@@ -71,11 +71,12 @@ def features_left(program: Program, point: DualPoint, level: float) -> Index:
 
 
 def few(program: Program, kept: Index) -> bool:
-    """Whether the supports among these features are so few that a search tries them all at once."""
+    """Whether the supports among these features are so few that all are tried at once, unasked."""
     if not can_be_tried(program):
         return False
     assert program.k is not None
-    return effort(program.k, int(program.free[kept].sum()), len(kept)) <= most_tried(len(kept))
+    groups = int(program.free[kept].sum())
+    return effort(program.k, groups, len(kept)) <= most_tried(len(kept), ROOM)
 
 
 def has_room(program: Program, count: int) -> bool:

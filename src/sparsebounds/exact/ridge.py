@@ -34,7 +34,10 @@ bound by this part of what is left to prove."""
 
 TRIED, PER_PAIR = 2e6, 2.0
 """Operations that trying all supports of a node may take: some nodes' worth. At the root also so
-many for each pair of features, whose products take more."""
+many for each pair of features, whose products take more, if there is room for them."""
+
+SQUARES, ROOM = 56.0, 5e8
+"""Bytes for each pair of features that trying holds at most, and those that it may hold unasked."""
 
 GRANTED, NODE = 0.25, 1e5
 """With groups it may take more: this part of the operations on all nodes so far. A node takes about
@@ -53,9 +56,13 @@ PROXIMAL = 1e-9
 """Keeps the systems of full steps regular."""
 
 
-def most_tried(columns: int) -> float:
-    """Operations that trying all supports may take, among so many features."""
-    return max(TRIED, min(PER_PAIR * float(columns) ** 2, MOST_TRIED))
+def most_tried(columns: int, space: float) -> float:
+    """Operations that trying all supports may take at the root, among so many features.
+
+    `space` are the bytes that it may hold.
+    """
+    pairs = float(columns) ** 2
+    return max(TRIED, min(PER_PAIR * pairs, MOST_TRIED)) if SQUARES * pairs <= space else TRIED
 
 
 class RidgeBounder(Bounder):
@@ -285,7 +292,7 @@ class RidgeBounder(Bounder):
                 return None
             granted = GRANTED * nodes * (NODE + float(self.program.m) ** 2)
         effort = exhaustion.effort(state)
-        most = TRIED if nodes > 1 else most_tried(self.program.m)
+        most = TRIED if nodes > 1 else most_tried(self.program.m, self.space)
         if effort > max(most, min(granted, MOST_TRIED)) or self.deadline.late(tried=effort):
             return None
         self.trying += PASSES * effort

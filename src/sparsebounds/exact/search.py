@@ -26,6 +26,7 @@ from sparsebounds.exact.reduction import (
     outward,
     require_time,
 )
+from sparsebounds.exact.ridge import ROOM
 from sparsebounds.models import Model
 from sparsebounds.program import Program
 from sparsebounds.relaxation import Relaxation
@@ -39,9 +40,6 @@ BEGIN = 1e9
 
 TRYING = 5e9
 """Those for one that ends at once, as all supports are tried: for most tables half a second."""
-
-SQUARES, ROOM = 56.0, 5e8
-"""Bytes for each pair of features that such a search holds at most, and those that it may hold."""
 
 LONG = 2000
 """Nodes after which a search is a long one."""
@@ -140,7 +138,7 @@ class ExactSearch:
         best = self.reduction.inward(model) if saved is None else saved.model
         self.search = Minimization(reduced, best, cutoff_below(program, tol, base), bounder)
         if exact is not True:
-            bounder.allowed = self._node
+            bounder.allowed, bounder.space = self._node, ROOM
         if saved is not None:
             self.search.resume(saved)
             self._offer(model)
@@ -199,9 +197,8 @@ class ExactSearch:
 
     def _small(self, kept: Index) -> bool:
         """Whether a search on these features is one that "auto" begins."""
-        pairs = float(len(kept)) ** 2
-        tried = few(self.program, kept) and SQUARES * pairs <= ROOM
-        return self.program.n * pairs <= (TRYING if tried else BEGIN)
+        products = float(self.program.n) * len(kept) ** 2
+        return products <= (TRYING if few(self.program, kept) else BEGIN)
 
     def spent(self, budget: float) -> bool:
         """Whether a budget is used up, or a quarter has closed less than STEADY of the root's gap.
